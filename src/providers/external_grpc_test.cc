@@ -533,7 +533,7 @@ TEST_F(ExternalGrpcTest, ACallThatHangsEndsInTime) {
   cloud.hang = true;
   const auto begin = std::chrono::steady_clock::now();
   const auto groups = provider->Refresh({});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
   ASSERT_FALSE(groups);
   EXPECT_EQ(groups.error().code(), Code::kTimeout) << groups.error().message();
 }
@@ -564,7 +564,7 @@ TEST_F(ExternalGrpcTest, AServiceThatIsNotThereIsUnavailableAndFoundAgain) {
   server = builder.BuildAndStart();
   ASSERT_EQ(bound, port);
   bool found = false;
-  for (int i = 0; i < 100 && !found; ++i) {
+  for (int i = 0; i < 600 && !found; ++i) {
     found = provider->Refresh({}).has_value();
     if (!found) std::this_thread::sleep_for(100ms);
   }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <CLI/CLI.hpp>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <sstream>
 
@@ -155,10 +155,10 @@ TEST_F(PlanScaleCommandTest, TenMegabytesOfGarbageAreRefusedAtOnce) {
     value = value * 6364136223846793005u + 1442695040888963407u;
     garbage += static_cast<char>(value >> 56);
   }
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();
   Write(garbage);
   EXPECT_NE(Error().find("cluster.yaml"), std::string::npos);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+  EXPECT_LT(std::clock() - began, 2 * CLOCKS_PER_SEC) << "of processor time";
 }
 
 TEST_F(PlanScaleCommandTest, ExplainsPodsAndNodes) {

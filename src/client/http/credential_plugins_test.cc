@@ -274,7 +274,7 @@ TEST(PluginSessionTest, ThreadsWaitForOneRunOfARealProgram) {
   std::vector<std::string> tokens(8);
   std::vector<std::thread> threads;
   for (std::string& token : tokens) {
-    threads.emplace_back([&] { token = session->Await(base::SystemClock().Monotonic() + 20s).value()->token; });
+    threads.emplace_back([&] { token = session->Await(base::SystemClock().Monotonic() + 60s).value()->token; });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_NE(tokens.front(), "");
@@ -287,7 +287,7 @@ TEST(PluginSessionTest, ARunnerThatGoesTakesItsPluginsWithIt) {
               [](const auto& outcome) { EXPECT_EQ(outcome->end, End::kStopped); });
   const base::Instant before = base::SystemClock().Monotonic();
   runner.reset();
-  EXPECT_LT(base::SystemClock().Monotonic() - before, base::Duration(10s));
+  EXPECT_LT(base::SystemClock().Monotonic() - before, base::Duration(60s));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ class NodeAgentProcessTest : public ::testing::Test {
     request.container = "main";
     return logs_.ReadLog(request).value_or("");
   }
-  static bool WaitUntil(const std::function<bool()>& done, base::Duration limit = 10s) {
+  static bool WaitUntil(const std::function<bool()>& done, base::Duration limit = 60s) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
     while (!done()) {
       if (std::chrono::steady_clock::now() > deadline) return false;

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-bool WaitUntil(const std::function<bool()>& done, base::Duration limit = 10s) {
+bool WaitUntil(const std::function<bool()>& done, base::Duration limit = 60s) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   while (!done()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
@@ -206,9 +206,9 @@ TEST_F(ProcessRuntimeTest, ProbesRunInsideAndTimeOut) {
   ProbeAction action;
   action.kind = ProbeAction::Kind::kExec;
   action.command = {"/bin/sh", "-c", "test \"$GREETING\" = hello"};
-  EXPECT_TRUE(Probe(action, 5s).success);
+  EXPECT_TRUE(Probe(action, 60s).success);
   action.command = {"/bin/sh", "-c", "echo not well; exit 3"};
-  EXPECT_EQ(Probe(action, 5s).message, "not well\n");
+  EXPECT_EQ(Probe(action, 60s).message, "not well\n");
   action.command = {"/bin/sh", "-c", "sleep 60"};
   const ProbeResult late = Probe(action, 100ms);
   EXPECT_FALSE(late.success);

@@ -123,7 +123,7 @@ TEST(EtcdLinearizabilityTest, HoldsThroughKillsPartitionsAndLossOfQuorum) {
     over = true;
     running.join();
     size_t writes = 0;
-    for (int i = 0; i < 200 && !(*store)->Health(); ++i) std::this_thread::sleep_for(milliseconds(100));
+    for (int i = 0; i < 600 && !(*store)->Health(); ++i) std::this_thread::sleep_for(milliseconds(100));
     clients.ReadAll(**store);
     for (RegisterHistory& history : histories) {
       for (const RegisterOperation& each : history.operations()) {

@@ -133,6 +133,8 @@ class RegisterClients {
   }
   /// Writes so far that were neither done nor refused. Safe to ask while they run.
   size_t unknown_writes() const { return unknown_writes_; }
+  /// Reads and writes so far that were answered. Safe to ask while they run.
+  size_t operations() const { return operations_; }
   /// Reads all registers: the end of their histories.
   void ReadAll(Store& store) {
     for (size_t i = 0; i < histories_.size(); ++i) (void)Read(store, i);
@@ -147,6 +149,7 @@ class RegisterClients {
     if (!got && got.error().code() != base::Code::kNotFound) read.outcome = RegisterOperation::Outcome::kUnknown;
     read.value = got ? std::stoll(*got->value) : 0;
     histories_[which].Add(read);
+    ++operations_;
     return {got, read};
   }
   void ReadAndSet(Store& store, base::Random& random) {
@@ -163,10 +166,11 @@ class RegisterClients {
                                                                       : RegisterOperation::Outcome::kUnknown;
     if (write.outcome == RegisterOperation::Outcome::kUnknown) ++unknown_writes_;
     histories_[which].Add(write);
+    ++operations_;
   }
   std::vector<RegisterHistory>& histories_;
   std::atomic<int64_t> clock_ = 0, values_ = 0;
-  std::atomic<size_t> unknown_writes_ = 0;
+  std::atomic<size_t> unknown_writes_ = 0, operations_ = 0;
 };
 
 }  // namespace evenkeel::embedded::store

@@ -220,7 +220,7 @@ TEST_F(SqliteDamageTest, DamageIsNoticedWhileItRuns) {
   store = Open();
   const auto passes = [&] {
     const int64_t before = store->stats().verified;
-    for (int i = 0; i < 500 && store->stats().verified < before + 2; ++i)
+    for (int i = 0; i < 6'000 && store->stats().verified < before + 2; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_GE(store->stats().verified, before + 2);
   };

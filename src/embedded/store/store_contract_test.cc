@@ -104,14 +104,14 @@ class Recorder {
   }
   std::vector<Event> WaitFor(size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, 20s, [&] { return events_.size() >= count || ended_; });
+    changed_.wait_for(lock, 60s, [&] { return events_.size() >= count || ended_; });
     EXPECT_FALSE(out_of_order_);
     EXPECT_FALSE(overlapped_);
     return events_;
   }
   std::optional<Code> WaitForEnd() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, 20s, [&] { return ended_.has_value(); });
+    changed_.wait_for(lock, 60s, [&] { return ended_.has_value(); });
     return ended_;
   }
 
@@ -148,7 +148,7 @@ class StoreContractTest : public ::testing::TestWithParam<std::string> {
     } else {
       EtcdOptions options;
       options.prefix = directory_ + "/";  // of this test alone
-      options.open_timeout = 20s;
+      options.open_timeout = 60s;
       auto opened = OpenEtcdStore({EtcdProcess::Instance().endpoint()}, options);
       ASSERT_TRUE(opened) << opened.error().message();
       store_ = *std::move(opened);
@@ -278,7 +278,7 @@ TEST_P(StoreContractTest, LetsNoGuardedWritePassTheWriteThatEndsItsGuard) {
       }
     });
   }
-  const auto limit = std::chrono::steady_clock::now() + 20s;
+  const auto limit = std::chrono::steady_clock::now() + 60s;
   while (written < 40 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
   const Revision ended = Put("/lease", "epoch 2");
   while (cancelled < 4 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
@@ -487,7 +487,7 @@ TEST_P(StoreContractTest, LetsAHandlerEndItsOwnWatch) {
   lock.unlock();
   Put("/a/1", "v");
   lock.lock();
-  ASSERT_TRUE(changed.wait_for(lock, 20s, [&] { return calls == 1; }));
+  ASSERT_TRUE(changed.wait_for(lock, 60s, [&] { return calls == 1; }));
   lock.unlock();
   Put("/a/2", "v");
   Put("/a/3", "v");
@@ -532,7 +532,7 @@ TEST_P(StoreContractTest, AnswersEveryWriteOnceWhenManyAreUnderWay) {
     });
   }
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(changed.wait_for(lock, 20s, [&] { return count == kWrites; }));
+  ASSERT_TRUE(changed.wait_for(lock, 60s, [&] { return count == kWrites; }));
   EXPECT_EQ(answers.size(), static_cast<size_t>(kWrites));
   lock.unlock();
   EXPECT_EQ(Keys({.prefix = "/a/"}).size(), static_cast<size_t>(kWrites));
@@ -559,7 +559,7 @@ TEST(EtcdStoreTest, ClosesWhileItsWatchesAreEnding) {
   if (!EtcdProcess::Missing().empty()) GTEST_SKIP() << EtcdProcess::Missing();
   EtcdOptions options;
   options.prefix = "/ending/";
-  options.open_timeout = 20s;
+  options.open_timeout = 60s;
   for (int round = 0; round < 20; ++round) {
     auto store = OpenEtcdStore({EtcdProcess::Instance().endpoint()}, options);
     ASSERT_TRUE(store) << store.error().message();
@@ -576,7 +576,7 @@ TEST(EtcdStoreTest, ResumesItsWatchesAfterEtcdWasAway) {
   if (!EtcdProcess::Missing().empty()) GTEST_SKIP() << EtcdProcess::Missing();
   EtcdOptions options;
   options.prefix = "/resume/";
-  options.open_timeout = 20s;
+  options.open_timeout = 60s;
   options.request_timeout = 500ms;
   auto store = OpenEtcdStore({EtcdProcess::Instance().endpoint(), "127.0.0.1:1"}, options);
   ASSERT_TRUE(store) << store.error().message();
@@ -590,7 +590,7 @@ TEST(EtcdStoreTest, ResumesItsWatchesAfterEtcdWasAway) {
   EXPECT_EQ((*store)->Get("/a/1").error().code(), Code::kUnavailable);
   EtcdProcess::Instance().Start();
   bool written = false;
-  for (int i = 0; i < 100 && !written; ++i) {
+  for (int i = 0; i < 600 && !written; ++i) {
     written = (*store)->CommitAndWait({"/a/3", Text("v")}).has_value();
     if (!written) std::this_thread::sleep_for(100ms);
   }

@@ -166,7 +166,7 @@ TEST_F(GrpcExpanderTest, AllStayWhenTheServiceFails) {
   options.timeout = 200ms;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(Best({0, 1}), (Indices{0, 1}));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
   service.hang = false;
   server->Shutdown(std::chrono::system_clock::now());
   EXPECT_EQ(Best({1, 2}), (Indices{1, 2}));

@@ -1,4 +1,6 @@
 // What public manifests met: each has the value that Kubernetes gives it.
+#include <ctime>
+
 #include "base/input/yaml.h"
 #include "embedded/apiserver/api/api_testing.h"
 
@@ -44,10 +46,10 @@ TEST_F(UpstreamValuesTest, NoTextTakesLong) {
   Define("berries", "Berry", R"({"list":{"type":"array","items":{"type":"string","pattern":"(x+x+)+y"}}})");
   std::string list;
   for (int i = 0; i < 10; ++i) list += (i == 0 ? "\"" : ",\"") + std::string(30'000, 'x') + "\"";
-  const auto begun = std::chrono::steady_clock::now();
+  const std::clock_t begun = std::clock();
   EXPECT_EQ(Make("berries", "Berry", "a", R"({"list":[)" + list + "]}").status, 422);
-  // A hundredth of a second without sanitizers, ten of them where matching is not linear.
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
+  // Of processor time a hundredth of a second without sanitizers, ten of them where matching is not linear.
+  EXPECT_LT(std::clock() - begun, 2 * CLOCKS_PER_SEC);
 }
 
 TEST_F(UpstreamValuesTest, TimesOfAllYearsStay) {

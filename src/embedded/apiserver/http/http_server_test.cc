@@ -246,14 +246,15 @@ TEST(HttpServerTest, RefusesWhatIsNotHttp) {
 TEST(HttpServerTest, ClosesConnectionsOfSlowClients) {
   LambdaHandler handler = EchoHandler();
   HttpServerOptions options = TlsServerOptions();
-  options.handshake_timeout = options.request_timeout = options.idle_timeout = base::Duration(100ms);
+  // In which a busy machine greets, and writes the beginning of a request.
+  options.handshake_timeout = options.request_timeout = options.idle_timeout = base::Duration(2s);
   auto server = HttpServer::Start(options, handler).value();
   client::ConnectionConfig plain = PlainClientConfig(server->port());
   RawConnection silent(plain), idle(TlsClientConfig(server->port())), slow(TlsClientConfig(server->port()));
   ASSERT_TRUE(slow.Write("GET / HTTP/1.1\r\nHo"));
   EXPECT_TRUE(slow.ReadAll().starts_with("HTTP/1.1 408 Request Timeout\r\n"));
-  EXPECT_TRUE(silent.ClosedWithin(5s));
-  EXPECT_TRUE(idle.ClosedWithin(5s));
+  EXPECT_TRUE(silent.ClosedWithin(60s));
+  EXPECT_TRUE(idle.ClosedWithin(60s));
   slow.Close();
   EXPECT_TRUE(Eventually([&] { return server->stats().connections == 0; }));
 }
@@ -276,10 +277,10 @@ TEST(HttpServerTest, BeyondTheLimitStrangersMakeRoomAndTheOthersStay) {
   ASSERT_TRUE(Eventually([&] { return server->stats().connections == 3; }));
   RawConnection second(config);
   introduce(second);
-  EXPECT_TRUE(quietest.ClosedWithin(5s));
+  EXPECT_TRUE(quietest.ClosedWithin(60s));
   RawConnection third(config);
   introduce(third);
-  EXPECT_TRUE(later.ClosedWithin(5s));
+  EXPECT_TRUE(later.ClosedWithin(60s));
   EXPECT_EQ(server->stats().rejected, 0);
   // Nobody is left who could be asked to go.
   RawConnection refused(config);

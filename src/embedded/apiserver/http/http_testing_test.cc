@@ -9,7 +9,7 @@ bool RawConnection::Write(std::string_view data) {
   while (!data.empty()) {
     const IoResult result = connection_->transport().Write(data);
     if (result.wants()) {
-      const auto deadline = base::SystemClock().Monotonic() + base::Duration(10s);
+      const auto deadline = base::SystemClock().Monotonic() + base::Duration(60s);
       if (!client::WaitForSocket(connection_->fd(), result.kind == IoResult::Kind::kWantWrite, deadline, "test")) return false;
       continue;
     }
@@ -20,7 +20,7 @@ bool RawConnection::Write(std::string_view data) {
 }
 
 std::string RawConnection::ReadUntil(std::string_view end) {
-  const auto deadline = base::SystemClock().Monotonic() + base::Duration(10s);
+  const auto deadline = base::SystemClock().Monotonic() + base::Duration(60s);
   char data[4096];
   while (true) {
     const size_t found = end.empty() ? std::string::npos : buffer_.find(end);
@@ -51,7 +51,7 @@ bool RawConnection::ClosedWithin(base::Duration limit) {
 }
 
 bool Eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  const auto deadline = std::chrono::steady_clock::now() + 60s;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(2ms);
