@@ -14,7 +14,7 @@ VERSIONS = {"member-1": "v1beta1", "member-2": "v1beta2"}
 FLAGS = ("--cloud-provider=clusterapi", "--scan-interval=1s", "--scale-down-unneeded-time=4s", "--scale-down-delay-after-add=2s",
          "--max-node-startup-time=2s", "--max-node-provision-time=5s")
 SCALE_SET = "azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachineScaleSets/{}/virtualMachines/0"
-LONG = 60
+LONG = 180
 # Longer than --scale-down-unneeded-time and --max-node-provision-time.
 WHILE = 10
 

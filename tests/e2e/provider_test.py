@@ -9,7 +9,7 @@ from played_parts import Api, condition
 from played_provider import UNAVAILABLE, PlayedProvider, Refused, node
 from process_fleet import ApiServer, ProcessFleet
 
-LONG = 60
+LONG = 180
 PODS = "/api/v1/namespaces/default/pods"
 
 
@@ -44,10 +44,6 @@ class ProviderFleet:
             provider.add_node = lambda *which: self.add_node("member-1", *which)
         self.fleet.arguments = ["--scan-interval=1s", "--max-node-startup-time=1s", *flags]
         self.provider = provider
-
-    def run_for(self, seconds):
-        self.fleet.start()
-        time.sleep(seconds)
 
     def add_node(self, member, name, group, instance):
         api = self.apis[member]
@@ -98,10 +94,12 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
         instance = provider.add_instance("kept")
         hour = {"scaleDownUtilizationThreshold": 0.5, "scaleDownGpuUtilizationThreshold": 0.5, "scaleDownUnneededDuration": "3600s",
                 "scaleDownUnreadyDuration": "3600s", "MaxNodeProvisionDuration": "900s"}
-        begun, refusals = time.monotonic(), []
+        answered, refusals = [], []
 
         def options(request):
-            if time.monotonic() > begun + 15 and not refusals:
+            answered.append(time.monotonic())
+            # Later than the first time, when there were none before.
+            if answered[-1] > answered[0] + 8 and not refusals:
                 refusals.append(request)
                 raise Refused(UNAVAILABLE)
             return {"nodeGroupAutoscalingOptions": hour}
@@ -122,7 +120,9 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
         provider.answers["NodeGroupIncreaseSize"] = slow
         self.start(provider, "--expander=least-waste", config="grpc_timeout: 2s\n")
         self.add_pods("member-1", 4)
-        self.run_for(16)
+        self.fleet.start()
+        harness.eventually(lambda: len(self.members["member-1"].nodes()) == 1, LONG, lambda: self.explained("member-1"))
+        time.sleep(8)
         self.assertEqual([request["delta"] for request in provider.asked("NodeGroupIncreaseSize")], [1])
         self.assertEqual(provider.asked("PricingNodePrice"), [], "prices are asked for by --expander=price alone")
         self.assertEqual(len(self.members["member-1"].nodes()), 1)
@@ -138,7 +138,7 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
         self.add_pods("member-1", 9)
         self.fleet.start()
         # A node tells what others of its group are like once it is a minute old.
-        harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), 60 + LONG, lambda: self.explained("member-1"))
+        harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), LONG, lambda: self.explained("member-1"))
         self.assertEqual([request["id"] for request in provider.asked("NodeGroupIncreaseSize")], ["cheap"])
         self.assertEqual({request["node"]["name"] for request in provider.asked("PricingNodePrice")} - {"cheap-2"}, {"cheap-1", "dear-1"})
 

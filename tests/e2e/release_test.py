@@ -16,8 +16,9 @@ from deploy_files import run
 
 VERSION = re.search(r"^project\(evenkeel VERSION ([0-9.]+)", (harness.ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
 BARE = harness.ROOT / "build/bare-bookworm.tar"
-# Seconds from where it is installed to the first answer of a fleet.
-FIRST_ANSWER = 60
+# Seconds from where it is installed, with what a mirror sends, to the first answer of a fleet: some 20 where nothing else runs. What is told
+# apart is one that never answers.
+FIRST_ANSWER = 300
 # Of Debian 12.
 GLIBC = (2, 36)
 FLEET = """
@@ -86,7 +87,7 @@ def inside(root, script, network=False, shell=("sh", "-c")):
 
 class ReleaseTest(unittest.TestCase):
     def check_fleet(self, root, program, began, what):
-        """The first word of the program, and the first answer of a fleet: within a minute of `began`, when its installation did."""
+        """The first word of the program, and the first answer of a fleet. `began`: when its installation did."""
         code, answer = inside(root, f"{program} version")
         self.assertEqual((code, answer.split()[:2]), (0, ["evenkeel", VERSION]), answer)
         word = time.monotonic() - began
