@@ -108,7 +108,7 @@ class CoordinationThreadsTest : public ::testing::Test {
   void Stop(const std::string& host) {
     std::promise<void> stopped;
     replicas_.at(host)->distributor->Stop([&] { stopped.set_value(); });
-    ASSERT_EQ(stopped.get_future().wait_for(30s), std::future_status::ready);
+    ASSERT_EQ(stopped.get_future().wait_for(60s), std::future_status::ready);
     EXPECT_TRUE(replicas_.at(host)->distributor->status().owned.empty());
     replicas_.erase(host);
   }

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/port_testing.h"
 #include "embedded/store/etcd_store.h"
-#include "embedded/store/etcd_testing.h"
 #include "embedded/store/linearizability_testing.h"
 
 namespace evenkeel::embedded::store::etcd_linearizability_test {
@@ -23,7 +23,7 @@ class EtcdMembers {
   static constexpr size_t kMembers = 3;
 
   explicit EtcdMembers(std::string directory) : directory_(std::move(directory)) {
-    for (auto& member : members_) member = {FreePort(), FreePort(), 0};
+    for (auto& member : members_) member = {base::testing::ReservedPort(), base::testing::ReservedPort(), 0};
     for (size_t i = 0; i < kMembers; ++i) Start(i);
   }
   ~EtcdMembers() {

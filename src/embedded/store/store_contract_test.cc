@@ -13,8 +13,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/port_testing.h"
 #include "embedded/store/etcd_store.h"
-#include "embedded/store/etcd_testing.h"
 #include "embedded/store/memory_store.h"
 #include "embedded/store/sqlite_store.h"
 
@@ -71,7 +71,9 @@ class EtcdProcess {
 
  private:
   EtcdProcess()
-      : directory_(NewTemporaryDirectory()), endpoint_("127.0.0.1:" + std::to_string(FreePort())), peer_port_(FreePort()) {
+      : directory_(NewTemporaryDirectory()),
+        endpoint_("127.0.0.1:" + std::to_string(base::testing::ReservedPort())),
+        peer_port_(base::testing::ReservedPort()) {
     Start();
   }
   ~EtcdProcess() {
@@ -550,7 +552,8 @@ TEST(EtcdStoreTest, SaysWhatIsWrongWithAnEndpoint) {
   EXPECT_EQ(OpenEtcdStore({}, options).error().code(), Code::kBadRequest);
   EXPECT_EQ(OpenEtcdStore({"localhost"}, options).error().code(), Code::kBadRequest);
   EXPECT_EQ(OpenEtcdStore({"localhost:http"}, options).error().code(), Code::kBadRequest);
-  EXPECT_EQ(OpenEtcdStore({"127.0.0.1:" + std::to_string(FreePort())}, options).error().code(), Code::kUnavailable);
+  EXPECT_EQ(OpenEtcdStore({"127.0.0.1:" + std::to_string(base::testing::ReservedPort())}, options).error().code(),
+            Code::kUnavailable);
   options.ca_file = "/does/not/exist.pem";
   EXPECT_EQ(OpenEtcdStore({"localhost:2379"}, options).error().code(), Code::kBadRequest);
 }
