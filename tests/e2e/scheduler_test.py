@@ -117,10 +117,15 @@ class Scenarios:
             made = json.loads(kubectl("replace", "--raw", f"{PLANS}/e2e/status", "-f", "-", stdin=json.dumps(
                 {**made, "status": plan(state)["status"]})))
         write("Evicting")
-        # The scheduler hears of plans and of pods in two ways, and nothing says when it has heard of a plan.
-        time.sleep(5)
         self.apply("stranger", 1, "500m")
-        harness.eventually(lambda: self.refusal("stranger"), LONG)
+
+        def refused():
+            # The scheduler hears of plans and of pods in two ways, and nothing says when it has heard of a plan: before, it gives the room away.
+            for pod in self.cluster.pods("stranger"):
+                if pod["spec"].get("nodeName"):
+                    kubectl("-n", namespace, "delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force", "--ignore-not-found")
+            return self.refusal("stranger")
+        harness.eventually(refused, LONG)
         time.sleep(2)
         self.assertEqual(self.nodes_of("stranger"), [""], "the room is kept")
         name = old["metadata"]["name"]
