@@ -19,7 +19,7 @@ CLI::Option* CheckNumber(CLI::Option* option, const std::string& what, const std
     // NaN is in no range.
     if (!number || !(*number >= min && *number <= max)) return fmt::format("\"{}\": give {} {}", text, what, bounds);
     // What reads it next takes 010 for 8.
-    if constexpr (std::is_integral_v<T>) text = std::to_string(number);
+    if constexpr (std::is_integral_v<T>) text = std::to_string(*number);
     return {};
   };
   return option->check(CLI::Validator(check, fmt::format("{} in [{} - {}]", type, min, max)));
