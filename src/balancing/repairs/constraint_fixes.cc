@@ -10,6 +10,7 @@
 #include "balancing/repairs/overload_repairs.h"
 #include "balancing/repairs/replica_repairs.h"
 #include "balancing/repairs/unmended_reasons.h"
+#include "balancing/search/rebuild_step.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -17,7 +18,10 @@ namespace {
 // A second or so: beyond it nobody makes room for others, and what was found is not improved.
 constexpr int64_t kDefaultEvaluations = 1'000'000;
 constexpr int kImprovingPasses = 2;
-constexpr int kMendingPasses = 4;  // over what is still violated: one repair may be what another one waited for
+constexpr int kMendingPasses = 4;             // over what is still violated: one repair may be what another one waited for
+constexpr size_t kSmallCluster = 1000;        // replicas: what is left is tried together with others
+constexpr size_t kReplicasRebuilt = 100'000;  // looked at for violations: so many attempts, ...
+constexpr size_t kMostRebuilds = 1000;        // ... but no more, of each level
 constexpr size_t kExplainedViolations = 100;
 constexpr double kNoticeable = 1 - 1e-9;
 
@@ -32,6 +36,7 @@ class FixSearch {
       : arrangement_(arrangement),
         group_(group),
         budget_(options.evaluations > 0 ? options.evaluations : kDefaultEvaluations),
+        seed_(options.seed),
         levels_(arrangement, Purpose::kConstraintCheck, options.light, true),
         journal_(arrangement, group, costs_count),
         finder_(journal_, options.seed),
@@ -46,6 +51,8 @@ class FixSearch {
   std::vector<Violation> ViolationsNow() { return ViolationsOf(arrangement_, group_, levels_[0].Violations()); }
   void Mend(const Violation& violation);
   void MendAll(std::span<const Violation> violations);
+  std::vector<ReplicaId> ConcernedBy(std::span<const Violation> violations);
+  void Rebuild(std::vector<Violation>& violations);
   void TakeBackNeedless();
   void Improve();
   void Report(std::vector<Violation> after);
@@ -53,6 +60,7 @@ class FixSearch {
   Arrangement& arrangement_;
   const ServiceGroup& group_;
   const int64_t budget_;
+  const uint64_t seed_;
   SearchLevels levels_;
   StepJournal journal_;
   TargetFinder finder_;
@@ -141,6 +149,51 @@ void FixSearch::MendAll(std::span<const Violation> violations) {
   for (const size_t overload : not_mended) overloads_.Mend(overload, true);
 }
 
+// What is merely preferred is not worth that others move.
+std::vector<ReplicaId> FixSearch::ConcernedBy(std::span<const Violation> violations) {
+  std::vector<ReplicaId> concerned;
+  const UnmendedReasons reasons(context_);
+  for (const Violation& violation : violations) {
+    if (violation.priority > 1 || violation.node == kNoId) continue;
+    for (const ReplicaId replica : reasons.Concerned(violation)) {
+      if (mover_.Movable(levels_[0], replica)) concerned.push_back(replica);
+    }
+  }
+  return concerned;
+}
+
+// What is left goes off and is put back together with what is in its way, with less and less that must not become worse.
+void FixSearch::Rebuild(std::vector<Violation>& violations) {
+  const size_t replicas = arrangement_.cluster().replicas.size();
+  if (replicas == 0 || replicas > kSmallCluster) return;
+  ViolationSummary best = Summarize(violations);
+  std::vector<ReplicaId> concerned = ConcernedBy(violations);
+  const size_t attempts = std::min(kReplicasRebuilt / replicas, kMostRebuilds);
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    const Constraints& constraints = levels_[level];
+    // A parent does not go where its children are unless the settings say so.
+    const bool parents_go = arrangement_.settings().move_parent_to_fix_affinity_violation;
+    const auto may_take = [&](ReplicaId replica) {
+      return mover_.Movable(constraints, replica) && (parents_go || mover_.MisplacedFollowers(constraints, replica) == 0);
+    };
+    RebuildStep step(mover_, constraints, may_take, seed_);
+    for (size_t attempt = 0; attempt < attempts && !concerned.empty() && finder_.evaluations() <= budget_; ++attempt) {
+      const int64_t movements = journal_.movements();
+      const size_t mark = journal_.Mark();
+      if (!step.Take(concerned)) continue;
+      std::vector<Violation> now = ViolationsNow();
+      ViolationSummary summary = Summarize(now);
+      if (!Better(summary, best) && !(summary == best && journal_.movements() < movements)) {
+        journal_.UndoTo(mark);
+        continue;
+      }
+      best = std::move(summary);
+      violations = std::move(now);
+      concerned = ConcernedBy(violations);
+    }
+  }
+}
+
 FixResult FixSearch::Run() {
   result_.before = ViolationsNow();
   std::vector<Violation> after = result_.before;
@@ -150,6 +203,7 @@ FixResult FixSearch::Run() {
     if (journal_.Mark() == mark) break;
     after = ViolationsNow();
   }
+  Rebuild(after);
   const size_t mended = journal_.Mark();
   TakeBackNeedless();
   Improve();

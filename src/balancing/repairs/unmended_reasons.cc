@@ -18,7 +18,7 @@ const Constraints& UnmendedReasons::LastFor(const Violation& violation) {
   return levels_[level];
 }
 
-// Any of these may be the one to go: of a node that is too full, or of a partition that is uneven.
+// Of a node that is too full, or of a partition that is uneven.
 std::vector<ReplicaId> UnmendedReasons::Concerned(const Violation& violation) const {
   std::vector<ReplicaId> replicas;
   if (IsDomain(violation.constraint)) {

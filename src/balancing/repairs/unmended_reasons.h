@@ -15,10 +15,11 @@ class UnmendedReasons {
 
   /// With `with_nodes` it looks at nodes: O(nodes * Obstacle) for some of the replicas.
   UnmendedViolation Explain(const Violation& violation, bool with_nodes);
+  /// Replicas of which any may be the one to go; ascending. O(replicas of the node or partition * log).
+  std::vector<ReplicaId> Concerned(const Violation& violation) const;
 
  private:
   const Constraints& LastFor(const Violation& violation);
-  std::vector<ReplicaId> Concerned(const Violation& violation) const;
 
   const Arrangement& arrangement_;
   SearchLevels& levels_;

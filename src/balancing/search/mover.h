@@ -26,6 +26,9 @@ class Mover {
   /// Whether a search may move it: placed, of the group, and existing ones as Constraints::Movable says.
   bool Movable(const Constraints& constraints, ReplicaId replica) const;
 
+  /// Replicas of the children of its service that are not where their parent's are.
+  int64_t MisplacedFollowers(const Constraints& constraints, ReplicaId replica) const;
+
   /// The replica, and what follows it, to another node, if nothing becomes worse and enough slots are left.
   bool TryMove(const Constraints& constraints, ReplicaId replica, NodeId to);
   /// A primary and a secondary exchange their roles, and so do those that follow both.
@@ -41,7 +44,6 @@ class Mover {
                               const TargetFinder::Accept& accept = {}) const;
 
  private:
-  int64_t MisplacedFollowers(const Constraints& constraints, ReplicaId replica) const;
   bool MoveFollowers(const Constraints& constraints, std::span<const ReplicaId> followers, NodeId to);
   bool SwapFollowers(const Constraints& constraints, std::span<const std::pair<ReplicaId, ReplicaId>> swaps);
   double Lack(ReplicaId replica, NodeId to, Role role) const;

@@ -1,8 +1,6 @@
 #include "balancing/search/placement_search.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -10,6 +8,7 @@
 #include "balancing/search/mover.h"
 #include "balancing/search/placement_drops.h"
 #include "balancing/search/placement_upgrades.h"
+#include "balancing/search/rebuild_step.h"
 #include "balancing/search/search_levels.h"
 #include "base/random.h"
 
@@ -24,9 +23,9 @@ constexpr int kPasses = 8;              // over what was placed, to improve it
 constexpr size_t kParentTargets = 16;   // tried for room for children
 constexpr size_t kCrowdedNodes = 24;    // where room is made
 constexpr int64_t kMovesForOne = 3;     // at most, to make room for one replica
-constexpr size_t kSmallCluster = 1000;  // replicas: what others could do to make room is tried move by move
-constexpr size_t kShifts = 2000;        // single moves tried so
-constexpr size_t kShiftsInPairs = 64;   // ... of which two together are
+constexpr size_t kSmallCluster = 1000;  // replicas: what does not fit is put back together with others
+constexpr int kRebuilds = 800;          // at most, of each level
+constexpr int kRebuildsForLess = 150;   // once everything is placed: without fewer movements or a lower deviation
 constexpr size_t kExplained = 100;
 constexpr size_t kNodesOfChain = 4;
 constexpr size_t kExchanged = 200;  // new replicas that may change places: all pairs are tried
@@ -73,14 +72,12 @@ class PlacementSearch {
   std::vector<double> AverageSizes() const;
   Outcome PlaceAll(const std::vector<size_t>& order);
   void TryOrders();
-  struct Shift {
-    ReplicaId replica;
-    NodeId to;
-  };
   Outcome OutcomeNow() const;
-  std::vector<Shift> FindShifts();
-  std::optional<Outcome> PlaceAfter(std::span<const Shift> shifts, std::span<const Violation> violated);
-  bool ShiftOthers(const Outcome& known);
+  std::vector<ReplicaId> Concerned();
+  void FindKept();
+  bool NothingWorse(const Constraints& constraints, std::span<const Violation> violated) const;
+  int64_t Misplaced(const Constraints& constraints);
+  void Rebuild();
   void PlaceDemand(const Demand& demand, const Constraints& constraints);
   TargetFinder::Accept AtUpgraded(ReplicaId replica) const;
   std::vector<Target> BestFor(ReplicaId replica, Role role, size_t most, const Constraints& constraints);
@@ -111,6 +108,7 @@ class PlacementSearch {
   TargetFinder finder_;
   Mover mover_;
   std::vector<double> average_sizes_;  // by metric
+  std::vector<bool> kept_;             // by replica: Rebuild leaves it where it is
   std::vector<Demand> demands_;
   std::vector<size_t> order_;
   PlacementResult result_;
@@ -408,11 +406,7 @@ void PlacementSearch::TryOrders() {
       best_order = order;
     }
   }
-  if (best.unplaced > 0 && mover_.slots_left() > 0 && arrangement_.cluster().replicas.size() <= kSmallCluster) {
-    journal_.UndoTo(mark);
-    if (ShiftOthers(best)) return;
-    PlaceAll(best_order);
-  } else if (outcome != best) {
+  if (outcome != best) {
     journal_.UndoTo(mark);
     PlaceAll(best_order);
   }
@@ -421,8 +415,9 @@ void PlacementSearch::TryOrders() {
 PlacementSearch::Outcome PlacementSearch::OutcomeNow() const {
   Outcome outcome{.movements = journal_.movements(), .deviation = journal_.score().average_deviation()};
   for (const Demand& demand : demands_) {
-    const int64_t unplaced =
+    int64_t unplaced =
         std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; });
+    if (unplaced > 0 && AllOrNothing(demand.partition)) unplaced = static_cast<int64_t>(demand.replicas.size());
     outcome.unplaced += static_cast<size_t>(unplaced);
     const int64_t placed = static_cast<int64_t>(demand.replicas.size()) - unplaced;
     outcome.below_target += std::max<int64_t>(0, demand.below_target - placed);
@@ -430,81 +425,100 @@ PlacementSearch::Outcome PlacementSearch::OutcomeNow() const {
   return outcome;
 }
 
-// What could move together with what follows it, wherever it could be but for others.
-std::vector<PlacementSearch::Shift> PlacementSearch::FindShifts() {
-  std::vector<Shift> shifts;
-  const Constraints& constraints = levels_.last();
-  for (ReplicaId replica = 0; replica < arrangement_.cluster().replicas.size(); ++replica) {
-    if (!mover_.Movable(constraints, replica)) continue;
-    const NodeSet& valid = arrangement_.sets().ValidForService(arrangement_.ServiceOf(replica));
-    for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
-      const auto to = static_cast<NodeId>(node);
-      const std::optional<Constraint> obstacle = constraints.Obstacle(replica, to);
-      const bool never = obstacle == Constraint::kReplicaExclusion || obstacle == Constraint::kPlacementConstraint;
-      if (to != arrangement_.NodeOf(replica) && !never) shifts.push_back({replica, to});
+// New replicas that are nowhere and might not have to be; when there are none: what has moved for others.
+std::vector<ReplicaId> PlacementSearch::Concerned() {
+  std::vector<ReplicaId> concerned;
+  bool all = true;
+  for (const Demand& demand : demands_) {
+    for (const ReplicaId replica : demand.replicas) {
+      if (arrangement_.NodeOf(replica) != kNoId) continue;
+      all = false;
+      if (MightFit(levels_.last(), arrangement_, replica, RoleOfNew(arrangement_, demand.partition))) {
+        concerned.push_back(replica);
+      }
     }
-    if (shifts.size() > kShifts) return {};
   }
-  return shifts;
+  if (!all) return concerned;
+  for (const ReplicaId replica : journal_.MovedSince(0)) {
+    if (arrangement_.Moved(replica) && !kept_[replica]) concerned.push_back(replica);
+  }
+  return concerned;
 }
 
-// Whatever they break on the way has to be whole again when everything is placed.
-std::optional<PlacementSearch::Outcome> PlacementSearch::PlaceAfter(std::span<const Shift> shifts,
-                                                                    std::span<const Violation> violated) {
+// What earlier parts of the search did stays, and so does everything without slots for movements.
+void PlacementSearch::FindKept() {
   const Constraints& constraints = levels_.last();
-  for (const Shift& shift : shifts) {
-    if (arrangement_.Find(arrangement_.PartitionOf(shift.replica), shift.to) != kNoId) return std::nullopt;
-    const std::vector<ReplicaId> followers = constraints.FollowersOf(shift.replica);
-    journal_.Move(shift.replica, shift.to);
-    for (const ReplicaId follower : followers) {
-      const bool free = arrangement_.Find(arrangement_.PartitionOf(follower), shift.to) == kNoId;
-      if (!free || !mover_.Movable(constraints, follower)) return std::nullopt;
-      journal_.Move(follower, shift.to);
-    }
+  kept_.assign(arrangement_.replica_count(), true);
+  for (ReplicaId replica = 0; replica < arrangement_.cluster().replicas.size(); ++replica) {
+    const bool may_move = mover_.slots_left() > 0 && mover_.Movable(constraints, replica) && !arrangement_.Moved(replica);
+    if (may_move) kept_[replica] = false;
   }
-  if (mover_.slots_left() < 0) return std::nullopt;
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    for (const size_t index : order_) {
-      if (!Placed(demands_[index])) PlaceDemand(demands_[index], levels_[level]);
-    }
+  for (const Demand& demand : demands_) {
+    const ReplicaId primary = arrangement_.PrimaryOf(demand.partition);
+    const bool instead = primary != kNoId && RoleOfNew(arrangement_, demand.partition) == Role::kPrimary;
+    for (const ReplicaId replica : demand.replicas) kept_[replica] = instead;
   }
-  for (const Violation& violation : constraints.Violations()) {
-    const bool was_there = std::ranges::any_of(violated, [&](const Violation& before) {
+}
+
+bool PlacementSearch::NothingWorse(const Constraints& constraints, std::span<const Violation> violated) const {
+  const std::vector<Violation> now = constraints.Violations();
+  return std::ranges::all_of(now, [&](const Violation& violation) {
+    return std::ranges::any_of(violated, [&](const Violation& before) {
       const bool same = before.constraint == violation.constraint && before.node == violation.node &&
                         before.metric == violation.metric && before.replica == violation.replica &&
                         before.application == violation.application;
       return same && before.excess >= violation.excess;
     });
-    if (!was_there) return std::nullopt;
-  }
-  return OutcomeNow();
+  });
 }
 
-// One or two others move first, each with what follows it: of few replicas on few nodes all that could.
-bool PlacementSearch::ShiftOthers(const Outcome& known) {
-  const std::vector<Shift> shifts = FindShifts();
-  const std::vector<Violation> violated = levels_.last().Violations();
-  const size_t mark = journal_.Mark();
-  Outcome best = known;
-  std::vector<Shift> best_shifts;
-  const auto rate = [&](std::span<const Shift> made) {
-    const std::optional<Outcome> outcome = PlaceAfter(made, violated);
-    journal_.UndoTo(mark);
-    if (!outcome || outcome->unplaced >= known.unplaced || *outcome >= best) return;
-    best = *outcome;
-    best_shifts.assign(made.begin(), made.end());
-  };
-  for (const Shift& shift : shifts) rate(std::span(&shift, 1));
-  if (best_shifts.empty() || best.unplaced > 0) {
-    for (size_t i = 0; i < shifts.size() && shifts.size() <= kShiftsInPairs; ++i) {
-      for (size_t j = 0; j < shifts.size(); ++j) {
-        if (shifts[i].replica != shifts[j].replica && finder_.evaluations() <= budget_) rate(std::array{shifts[i], shifts[j]});
+// New replicas that could not be placed where they are now.
+int64_t PlacementSearch::Misplaced(const Constraints& constraints) {
+  int64_t misplaced = 0;
+  for (const Demand& demand : demands_) {
+    for (const ReplicaId replica : demand.replicas) {
+      const NodeId node = arrangement_.NodeOf(replica);
+      if (node == kNoId) continue;
+      const Role role = arrangement_.RoleOf(replica);
+      const size_t mark = journal_.Mark();
+      journal_.Remove(replica);
+      misplaced += finder_.Obstacle(constraints, replica, node, role) ? 1 : 0;
+      journal_.UndoTo(mark);
+    }
+  }
+  return misplaced;
+}
+
+// Of few replicas on few nodes: what is missing and what is in its way goes off and is put back together, as long as that
+// places more or moves less.
+void PlacementSearch::Rebuild() {
+  if (arrangement_.cluster().replicas.size() > kSmallCluster) return;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    if (level > 0 && level + 1 < levels_.size()) continue;
+    Outcome best = OutcomeNow();
+    std::vector<ReplicaId> concerned = best.unplaced > 0 ? Concerned() : std::vector<ReplicaId>();
+    if (concerned.empty()) return;
+    const Constraints& constraints = levels_[level];
+    const std::vector<Violation> violated = constraints.Violations();
+    const int64_t misplaced = Misplaced(constraints);
+    RebuildStep step(mover_, constraints, [this](ReplicaId replica) { return !kept_[replica]; }, options_.seed);
+    const int64_t evaluations = finder_.evaluations() + budget_;
+    int last_gain = 0;
+    for (int attempt = 0; attempt < kRebuilds && finder_.evaluations() < evaluations && !concerned.empty(); ++attempt) {
+      if (best.unplaced == 0 && attempt - last_gain > kRebuildsForLess) break;
+      const size_t mark = journal_.Mark();
+      if (!step.Take(concerned)) continue;
+      TakeBackPartial();
+      const Outcome outcome = OutcomeNow();
+      if (outcome < best && Misplaced(constraints) <= misplaced && NothingWorse(constraints, violated)) {
+        best = outcome;
+        last_gain = attempt;
+        concerned = Concerned();
+      } else {
+        journal_.UndoTo(mark);
       }
     }
   }
-  if (best_shifts.empty()) return false;
-  PlaceAfter(best_shifts, violated);
-  return true;
 }
 
 bool PlacementSearch::AllOrNothing(PartitionId partition) const {
@@ -651,8 +665,10 @@ PlacementResult PlacementSearch::Run() {
   for (const PartitionId partition : upgrades.stand_by_first) {
     if (arrangement_.NextUnplaced(partition) != kNoId && !Waits(partition)) PlaceOnStandBy(partition);
   }
+  FindKept();
   TryOrders();
   TakeBackPartial();
+  Rebuild();
   Improve();
   PlaceRest();
   for (const Demand& demand : demands_) {

@@ -61,6 +61,12 @@ void StepJournal::Remove(ReplicaId replica) {
   Changed(replica);
 }
 
+void StepJournal::Restore(ReplicaId replica) {
+  steps_.push_back({.kind = Kind::kRestore, .replica = replica});
+  arrangement_.Restore(replica);
+  Changed(replica);
+}
+
 void StepJournal::ChangeRole(ReplicaId replica, Role role) {
   steps_.push_back({.kind = Kind::kChangeRole, .role = arrangement_.RoleOf(replica), .replica = replica});
   arrangement_.ChangeRole(replica, role);
@@ -85,6 +91,9 @@ void StepJournal::Undo(const Step& step) {
       } else {
         arrangement_.Restore(step.replica);
       }
+      break;
+    case Kind::kRestore:
+      arrangement_.Remove(step.replica);
       break;
     case Kind::kChangeRole:
       arrangement_.ChangeRole(step.replica, step.role);

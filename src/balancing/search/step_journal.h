@@ -28,6 +28,7 @@ class StepJournal {
   void Swap(ReplicaId primary, ReplicaId secondary);
   void Place(ReplicaId replica, NodeId node, Role role);
   void Remove(ReplicaId replica);
+  void Restore(ReplicaId replica);
   void ChangeRole(ReplicaId replica, Role role);
 
   /// What UndoTo goes back to.
@@ -59,7 +60,7 @@ class StepJournal {
   std::vector<ReplicaId> MovedSince(size_t mark) const;
 
  private:
-  enum class Kind : uint8_t { kMove, kSwap, kPlace, kRemove, kChangeRole };
+  enum class Kind : uint8_t { kMove, kSwap, kPlace, kRemove, kRestore, kChangeRole };
   struct Step {
     Kind kind;
     Role role = Role::kNone;  // before
