@@ -43,8 +43,15 @@ class SolverTest(unittest.TestCase):
         for seed in TIGHT:
             found = self.solve(folder, seed, "-o", f"{folder}/solution.txt", "--evaluations", STEPS)
             self.assertLess(found["cost"], 0.9 * found["initialCost"])
+            self.assertFalse(found["cutByClock"])
             checked = self.solve(folder, seed, "--check", f"{folder}/solution.txt")
             self.assertEqual(checked["cost"], found["cost"])
+
+    def test_steps_fix_the_answer_and_the_clock_says_that_it_cut_it(self):
+        folder = self.generate("14")
+        first, second = (self.solve(folder, 14, "--evaluations", "300000", "-s", "4") for _ in range(2))
+        self.assertEqual((first["cost"], first["evaluations"]), (second["cost"], second["evaluations"]))
+        self.assertTrue(self.solve(folder, 14, "-t", "1")["cutByClock"])
 
 
 if __name__ == "__main__":

@@ -95,6 +95,7 @@ base::Status SolveRoadef(const SolveRoadefOptions& options, std::ostream& out) {
   }
   report.as_object()["progress"] = std::move(progress);
   report.as_object()["evaluations"] = result.evaluations;
+  report.as_object()["cutByClock"] = !options.evaluations.has_value();
   report.as_object()["milliseconds"] = Milliseconds(clock.Monotonic() - begin);
   PrintValue(out, Format::kJson, report);
   return {};

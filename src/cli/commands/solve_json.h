@@ -15,6 +15,7 @@ inline constexpr base::JsonField kSolveRoadefJson[] = {
     {"progress[].milliseconds", "integer", "from the beginning; without --check", false},
     {"progress[].cost", "integer", "that was reached then", false},
     {"evaluations", "integer", "steps that were looked at; without --check", false},
+    {"cutByClock", "boolean", "whether -t ended the search: the machine's speed counts then; without --check", false},
     {"milliseconds", "integer", "that it took; without --check", false}};
 
 }  // namespace evenkeel::cli
