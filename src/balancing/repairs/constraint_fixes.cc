@@ -18,10 +18,10 @@ namespace {
 // A second or so: beyond it nobody makes room for others, and what was found is not improved.
 constexpr int64_t kDefaultEvaluations = 1'000'000;
 constexpr int kImprovingPasses = 2;
-constexpr int kMendingPasses = 4;             // over what is still violated: one repair may be what another one waited for
-constexpr size_t kSmallCluster = 1000;        // replicas: what is left is tried together with others
-constexpr size_t kReplicasRebuilt = 100'000;  // looked at for violations: so many attempts, ...
-constexpr size_t kMostRebuilds = 1000;        // ... but no more, of each level
+constexpr int kMendingPasses = 4;            // over what is still violated: one repair may be what another one waited for
+constexpr size_t kSmallCluster = 1000;       // replicas: what is left is tried together with others
+constexpr size_t kReplicasRebuilt = 30'000;  // looked at for violations: so many attempts, ...
+constexpr size_t kMostRebuilds = 300;        // ... but no more, of each level
 constexpr size_t kExplainedViolations = 100;
 constexpr double kNoticeable = 1 - 1e-9;
 
@@ -159,6 +159,7 @@ std::vector<ReplicaId> FixSearch::ConcernedBy(std::span<const Violation> violati
       if (mover_.Movable(levels_[0], replica)) concerned.push_back(replica);
     }
   }
+  std::ranges::sort(concerned);
   return concerned;
 }
 

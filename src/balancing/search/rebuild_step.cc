@@ -104,9 +104,12 @@ void RebuildStep::AddFamily(ReplicaId replica) {
   for (const ServiceId child : mover_.FollowersOf(parent)) add(child);
 }
 
+// Steps that were taken back leave an arrangement's lists in another order: what is drawn does not depend on that.
 ReplicaId RebuildStep::DrawFrom(std::span<const ReplicaId> replicas) {
-  for (int draw = 0; draw < kDraws && !replicas.empty(); ++draw) {
-    const ReplicaId replica = replicas[random_.Below(replicas.size())];
+  std::vector<ReplicaId> sorted(replicas.begin(), replicas.end());
+  std::ranges::sort(sorted);
+  for (int draw = 0; draw < kDraws && !sorted.empty(); ++draw) {
+    const ReplicaId replica = sorted[random_.Below(sorted.size())];
     if (journal_.InGroup(replica) && may_take_(replica)) return replica;
   }
   return kNoId;
