@@ -89,7 +89,7 @@ void ReadWeight(const Json& object, Cluster& cluster, std::vector<Finding>& find
   if (text.empty()) return;
   const auto weight = base::ParseNumber<int64_t>(text);
   if (weight && *weight >= 0 && *weight <= kWeightMax) {
-    cluster.weight = *weight;
+    cluster.weight = weight;
     return;
   }
   findings.push_back({cluster.reference, cluster.source, events::kInvalidWeight.reason,
