@@ -129,7 +129,7 @@ class Searcher {
   }
 
   SearchResult Run() {
-    FlyPilots();
+    RunPilots();
     MakeSchedule();
     for (int round = 1; round <= kRounds; ++round) {
       const double until = static_cast<double>(round) / kRounds;
@@ -167,16 +167,16 @@ class Searcher {
 
   /// One in which capacities may be exceeded at a price, and a strict one, in which they may not: side by side, or one after
   /// the other where there is one annealing. More than two annealings wait for these.
-  void FlyPilots() {
+  void RunPilots() {
     const bool together = strains_.size() > 1;
     ForEach([this, together](Strain& strain) {
-      if (!together || &strain == strains_[0].get()) exceeding_ = Fly(strain, false, together ? 1 : 0.5);
-      if (!together || &strain == strains_[1].get()) strict_pilot_ = Fly(strain, true, together ? 1 : 0.5);
+      if (!together || &strain == strains_[0].get()) exceeding_ = RunPilot(strain, false, together ? 1 : 0.5);
+      if (!together || &strain == strains_[1].get()) strict_pilot_ = RunPilot(strain, true, together ? 1 : 0.5);
     });
   }
 
   /// Goes down from the beginning, and from there quickly through all temperatures. `share`: of the time for pilots.
-  Pilot Fly(Strain& strain, bool strict, double share) const {
+  Pilot RunPilot(Strain& strain, bool strict, double share) const {
     PricedState& annealing = strain.annealing;
     if (annealing.steps > 0) annealing.GoOnFrom(State(annealing.state.problem()));
     const double begin = Progress(annealing);
@@ -185,10 +185,10 @@ class Searcher {
     const double from = Progress(annealing), all = kPilots * share, hottest = kHottest * scale_.shift;
     std::array<double, kPilotSamples> sums{}, counts{};
     for (double now = from; now < from + all; now = Progress(annealing)) {
-      const double flown = (now - from) / all;
-      annealing.price = strict ? kForbidden : scale_.hinge * Rising(flown / kPilotSqueezed);
-      strain.steps.Run(annealing, hottest * std::pow(kPilotFall, flown), false);
-      const auto sample = std::min<size_t>(kPilotSamples - 1, static_cast<size_t>(flown * kPilotSamples));
+      const double over = (now - from) / all;
+      annealing.price = strict ? kForbidden : scale_.hinge * Rising(over / kPilotSqueezed);
+      strain.steps.Run(annealing, hottest * std::pow(kPilotFall, over), false);
+      const auto sample = std::min<size_t>(kPilotSamples - 1, static_cast<size_t>(over * kPilotSamples));
       sums[sample] += static_cast<double>(annealing.state.cost()) + weight * annealing.state.overflow();
       ++counts[sample];
       strain.NoteProgress(clock_);
@@ -202,8 +202,8 @@ class Searcher {
         value = sums[i] / counts[i];
         ++pilot.seen;
       }
-      const double flown = (static_cast<double>(i) + 0.5) / kPilotSamples;
-      pilot.samples.push_back({hottest * std::pow(kPilotFall, flown), value});
+      const double over = (static_cast<double>(i) + 0.5) / kPilotSamples;
+      pilot.samples.push_back({hottest * std::pow(kPilotFall, over), value});
     }
     return pilot;
   }

@@ -19,7 +19,6 @@ namespace {
 constexpr int64_t kDefaultEvaluations = 1'000'000;
 constexpr int kImprovingPasses = 2;
 constexpr int kMendingPasses = 4;            // over what is still violated: one repair may be what another one waited for
-constexpr size_t kSmallCluster = 1000;       // replicas: what is left is tried together with others
 constexpr size_t kReplicasRebuilt = 30'000;  // looked at for violations: so many attempts, ...
 constexpr size_t kMostRebuilds = 300;        // ... but no more, of each level
 constexpr size_t kExplainedViolations = 100;
@@ -166,7 +165,7 @@ std::vector<ReplicaId> FixSearch::ConcernedBy(std::span<const Violation> violati
 // What is left goes off and is put back together with what is in its way, with less and less that must not become worse.
 void FixSearch::Rebuild(std::vector<Violation>& violations) {
   const size_t replicas = arrangement_.cluster().replicas.size();
-  if (replicas == 0 || replicas > kSmallCluster) return;
+  if (replicas == 0 || replicas > kRebuildableReplicas) return;
   ViolationSummary best = Summarize(violations);
   std::vector<ReplicaId> concerned = ConcernedBy(violations);
   const size_t attempts = std::min(kReplicasRebuilt / replicas, kMostRebuilds);

@@ -17,15 +17,14 @@ namespace {
 
 // A tenth of a second or so.
 constexpr int64_t kDefaultEvaluations = 100'000;
-constexpr int kOrders = 8;              // in which placement is tried when something does not fit
-constexpr int kOrdersByFailure = 3;     // of these without chance
-constexpr int kPasses = 8;              // over what was placed, to improve it
-constexpr size_t kParentTargets = 16;   // tried for room for children
-constexpr size_t kCrowdedNodes = 24;    // where room is made
-constexpr int64_t kMovesForOne = 3;     // at most, to make room for one replica
-constexpr size_t kSmallCluster = 1000;  // replicas: what does not fit is put back together with others
-constexpr int kRebuilds = 400;          // at most, of each level
-constexpr int kRebuildsForLess = 150;   // once everything is placed: without fewer movements or a lower deviation
+constexpr int kOrders = 8;             // in which placement is tried when something does not fit
+constexpr int kOrdersByFailure = 3;    // of these without chance
+constexpr int kPasses = 8;             // over what was placed, to improve it
+constexpr size_t kParentTargets = 16;  // tried for room for children
+constexpr size_t kCrowdedNodes = 24;   // where room is made
+constexpr int64_t kMovesForOne = 3;    // at most, to make room for one replica
+constexpr int kRebuilds = 400;         // at most, of each level
+constexpr int kRebuildsForLess = 150;  // once everything is placed: without fewer movements or a lower deviation
 constexpr size_t kExplained = 100;
 constexpr size_t kNodesOfChain = 4;
 constexpr size_t kExchanged = 200;  // new replicas that may change places: all pairs are tried
@@ -492,7 +491,7 @@ int64_t PlacementSearch::Misplaced(const Constraints& constraints) {
 // Of few replicas on few nodes: what is missing and what is in its way goes off and is put back together, as long as that
 // places more or moves less.
 void PlacementSearch::Rebuild() {
-  if (arrangement_.cluster().replicas.size() > kSmallCluster) return;
+  if (arrangement_.cluster().replicas.size() > kRebuildableReplicas) return;
   for (size_t level = 0; level < levels_.size(); ++level) {
     if (level > 0 && level + 1 < levels_.size()) continue;
     Outcome best = OutcomeNow();

@@ -10,6 +10,7 @@
 // Deterministic: the same seed and the same questions give the same steps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -20,6 +21,9 @@
 #include "base/random.h"
 
 namespace evenkeel::balancing {
+
+/// In clusters of so many replicas at most there is time to ask for all violations after each step.
+inline constexpr size_t kRebuildableReplicas = 1000;
 
 /// False when no node could take the replica, whatever others did: none suits it, none is large enough, or there is not enough
 /// room on all of them together. O(nodes * Obstacle).
