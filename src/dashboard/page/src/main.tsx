@@ -13,7 +13,7 @@ import {EventsPage} from './pages/events';
 import {FleetPage} from './pages/fleet';
 import {PeoplePage} from './pages/people';
 import {RolloutsPage} from './pages/rollouts';
-import {Viewer} from './parts/act';
+import {Confirming, Viewer} from './parts/act';
 import {Empty} from './parts/basic';
 import {LoginForm} from './parts/login';
 import {ObjectPane} from './parts/object';
@@ -40,11 +40,13 @@ function App() {
   const [searching, setSearching] = useState(false);
   return (
     <Viewer.Provider value={session}>
-      <Shell route={route} cluster={cluster} session={session} search={() => setSearching(true)}>
-        <Page page={route.page} cluster={cluster} known={known} route={route} session={session} />
-      </Shell>
-      {looked && <ObjectPane key={object} looked={looked} />}
-      {searching && <Search names={names} close={() => setSearching(false)} />}
+      <Confirming>
+        <Shell route={route} cluster={cluster} session={session} search={() => setSearching(true)}>
+          <Page page={route.page} cluster={cluster} known={known} route={route} session={session} />
+        </Shell>
+        {looked && <ObjectPane key={object} looked={looked} />}
+        {searching && <Search names={names} close={() => setSearching(false)} />}
+      </Confirming>
     </Viewer.Provider>
   );
 }
