@@ -9,7 +9,7 @@ import sys
 # A room is a folder of a module: it shares the module's library and namespace. Rooms in brackets know each other.
 LAYERS = [
     "base", "base/input", "base/process", "kube", "kube/schema", "kube/cel", "kube/rules", "kube/forms", "kube/validation", "client", "client/http", ("scheduling", "scheduling/devices"), "solver",
-    "balancing/model", "balancing/measures", "balancing/rules", "balancing/input", "balancing/search", "balancing/repairs", "balancing/plan", "providers",
+    "balancing/model", "balancing/measures", "balancing/rules", "balancing/input", "balancing/search", "balancing/placement", "balancing/repairs", "balancing/plan", "providers",
     "controllers/runtime",
     "controllers/distribution/sharding", "controllers/distribution/leases", "controllers/distribution/distributor",
     "controllers/autoscaler/options", "controllers/autoscaler/facts", "controllers/autoscaler/cluster_state", "controllers/autoscaler/expanders",

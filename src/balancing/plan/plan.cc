@@ -8,6 +8,7 @@
 
 #include "balancing/measures/deviation.h"
 #include "balancing/model/amount_text.h"
+#include "balancing/placement/placement_search.h"
 #include "balancing/plan/plan_actions.h"
 #include "balancing/plan/plan_apply.h"
 #include "balancing/plan/plan_limits.h"
@@ -16,7 +17,6 @@
 #include "balancing/rules/movability.h"
 #include "balancing/rules/placement_needs.h"
 #include "balancing/search/balancing_search.h"
-#include "balancing/search/placement_search.h"
 #include "balancing/search/swaps_for_moves.h"
 #include "base/random.h"
 

@@ -11,10 +11,10 @@
 #include "balancing/model/cluster.h"
 #include "balancing/model/service_groups.h"
 #include "balancing/model/settings.h"
+#include "balancing/placement/placement_upgrades.h"
 #include "balancing/plan/phase_machine.h"
 #include "balancing/rules/constraints.h"
 #include "balancing/rules/throttles.h"
-#include "balancing/search/placement_upgrades.h"
 #include "base/json.h"
 #include "base/result.h"
 

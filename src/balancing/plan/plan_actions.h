@@ -16,9 +16,9 @@
 #include "balancing/measures/arrangement.h"
 #include "balancing/measures/imbalance.h"
 #include "balancing/model/service_groups.h"
+#include "balancing/placement/placement_upgrades.h"
 #include "balancing/plan/plan.h"
 #include "balancing/rules/constraints.h"
-#include "balancing/search/placement_upgrades.h"
 
 namespace evenkeel::balancing {
 

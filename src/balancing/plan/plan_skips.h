@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "balancing/measures/arrangement.h"
+#include "balancing/placement/upgrade_families.h"
 #include "balancing/plan/plan.h"
 #include "balancing/rules/constraints.h"
-#include "balancing/search/upgrade_families.h"
 
 namespace evenkeel::balancing {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "balancing/model/cluster_testing.h"
+#include "balancing/placement/placement_search.h"
 #include "balancing/repairs/constraint_fixes.h"
-#include "balancing/search/placement_search.h"
 #include "balancing/search/search_testing.h"
 #include "base/random.h"
 

@@ -1,4 +1,4 @@
-#include "balancing/search/placement_search.h"
+#include "balancing/placement/placement_search.h"
 
 #include <gtest/gtest.h>
 

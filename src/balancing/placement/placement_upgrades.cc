@@ -1,4 +1,4 @@
-#include "balancing/search/placement_upgrades.h"
+#include "balancing/placement/placement_upgrades.h"
 
 #include <algorithm>
 #include <optional>

@@ -25,9 +25,9 @@
 
 #include "balancing/measures/arrangement.h"
 #include "balancing/model/service_groups.h"
+#include "balancing/placement/placement_upgrades.h"
+#include "balancing/placement/upgrade_families.h"
 #include "balancing/rules/constraints.h"
-#include "balancing/search/placement_upgrades.h"
-#include "balancing/search/upgrade_families.h"
 
 namespace evenkeel::balancing {
 

@@ -1,4 +1,4 @@
-#include "balancing/search/placement_drops.h"
+#include "balancing/placement/placement_drops.h"
 
 #include <algorithm>
 #include <optional>

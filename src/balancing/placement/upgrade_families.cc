@@ -1,12 +1,12 @@
-#include "balancing/search/upgrade_families.h"
+#include "balancing/placement/upgrade_families.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "balancing/placement/placement_upgrades.h"
 #include "balancing/rules/placement_needs.h"
-#include "balancing/search/placement_upgrades.h"
 
 namespace evenkeel::balancing {
 namespace {

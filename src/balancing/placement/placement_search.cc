@@ -1,14 +1,15 @@
-#include "balancing/search/placement_search.h"
+#include "balancing/placement/placement_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
-#include <set>
 
+#include "balancing/placement/placement_demands.h"
+#include "balancing/placement/placement_drops.h"
+#include "balancing/placement/placement_rebuild.h"
+#include "balancing/placement/placement_upgrades.h"
 #include "balancing/rules/placement_needs.h"
 #include "balancing/search/mover.h"
-#include "balancing/search/placement_drops.h"
-#include "balancing/search/placement_upgrades.h"
-#include "balancing/search/rebuild_step.h"
 #include "balancing/search/search_levels.h"
 #include "base/random.h"
 
@@ -23,19 +24,9 @@ constexpr int kPasses = 8;             // over what was placed, to improve it
 constexpr size_t kParentTargets = 16;  // tried for room for children
 constexpr size_t kCrowdedNodes = 24;   // where room is made
 constexpr int64_t kMovesForOne = 3;    // at most, to make room for one replica
-constexpr int kRebuilds = 400;         // at most, of each level
-constexpr int kRebuildsForLess = 150;  // once everything is placed: without fewer movements or a lower deviation
 constexpr size_t kExplained = 100;
 constexpr size_t kNodesOfChain = 4;
 constexpr size_t kExchanged = 200;  // new replicas that may change places: all pairs are tried
-
-// What one partition needs.
-struct Demand {
-  PartitionId partition = kNoId;
-  double size = 0;  // the largest of its replicas, in averages of its metrics' loads or capacities
-  std::vector<ReplicaId> replicas;
-  int64_t below_target = 0;  // of these, without which it has fewer than its service wants
-};
 
 class PlacementSearch {
  public:
@@ -55,28 +46,8 @@ class PlacementSearch {
   PlacementResult Run();
 
  private:
-  // How well an order went: smaller is better.
-  struct Outcome {
-    size_t unplaced = 0;
-    int64_t below_target = 0;
-    int64_t movements = 0;
-    double deviation = 0;
-    auto operator<=>(const Outcome&) const = default;
-  };
-
-  void FindDemands();
-  int64_t MostOfChild(PartitionId partition) const;
-  int64_t BelowTarget(const Demand& demand) const;
-  double SizeOf(ReplicaId replica, Role role) const;
-  std::vector<double> AverageSizes() const;
-  Outcome PlaceAll(const std::vector<size_t>& order);
+  PlacementOutcome PlaceAll(const std::vector<size_t>& order);
   void TryOrders();
-  Outcome OutcomeNow() const;
-  std::vector<ReplicaId> Concerned();
-  void FindKept();
-  bool NothingWorse(const Constraints& constraints, std::span<const Violation> violated) const;
-  int64_t Misplaced(const Constraints& constraints);
-  void Rebuild();
   void PlaceDemand(const Demand& demand, const Constraints& constraints);
   TargetFinder::Accept AtUpgraded(ReplicaId replica) const;
   std::vector<Target> BestFor(ReplicaId replica, Role role, size_t most, const Constraints& constraints);
@@ -87,11 +58,10 @@ class PlacementSearch {
   size_t PlaceChildren(ReplicaId parent, const Constraints& constraints);
   TargetFinder::Accept AtParent(ReplicaId replica, const Constraints& constraints) const;
   void MakeRoomFor(const Demand& demand, const Constraints& constraints);
-  bool Placed(const Demand& demand) const;
+  bool Placed(const Demand& demand) const { return balancing::Placed(arrangement_, demand); }
   bool Waits(PartitionId partition) const;
   void PlaceOnStandBy(PartitionId partition);
-  bool AllOrNothing(PartitionId partition) const;
-  void TakeBackPartial();
+  void OrderAsFound();
   void Improve();
   std::vector<ReplicaId> FewPlaced();
   bool Exchange();
@@ -106,102 +76,10 @@ class PlacementSearch {
   StepJournal journal_;
   TargetFinder finder_;
   Mover mover_;
-  std::vector<double> average_sizes_;  // by metric
-  std::vector<bool> kept_;             // by replica: Rebuild leaves it where it is
   std::vector<Demand> demands_;
   std::vector<size_t> order_;
   PlacementResult result_;
 };
-
-// Averages of node loads where a metric is unlimited, else of capacities: what makes loads of different metrics comparable.
-std::vector<double> PlacementSearch::AverageSizes() const {
-  const Cluster& cluster = arrangement_.cluster();
-  std::vector<double> averages(cluster.metrics.size(), 1);
-  for (const MetricId metric : journal_.group().metrics) {
-    double capacities = 0, limited = 0;
-    for (const NodeId node : arrangement_.sets().all()) {
-      const int64_t* capacity = cluster.CapacityOf(node, metric);
-      if (capacity == nullptr || !arrangement_.sets().available().test(node)) continue;
-      capacities += static_cast<double>(*capacity);
-      limited += 1;
-    }
-    const LoadSums& sums = arrangement_.loads().Summary(metric).sums;
-    const double loads = static_cast<double>(sums.sum) / static_cast<double>(std::max<int64_t>(sums.nodes, 1));
-    averages[metric] = std::max(limited > 0 ? capacities / limited : loads, 1.0);
-  }
-  return averages;
-}
-
-double PlacementSearch::SizeOf(ReplicaId replica, Role role) const {
-  const std::vector<ServiceMetric>& metrics = arrangement_.cluster().services[arrangement_.ServiceOf(replica)].metrics;
-  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
-  double size = 0;
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    size = std::max(size, static_cast<double>(loads[i]) / average_sizes_[metrics[i].metric]);
-  }
-  return size;
-}
-
-// With PlaceChildWithoutParent off a child gets no more replicas than its parent has already.
-int64_t PlacementSearch::MostOfChild(PartitionId partition) const {
-  const Cluster& cluster = arrangement_.cluster();
-  const ServiceId parent = cluster.ServiceOf(cluster.partitions[partition]).affinity_to;
-  if (parent == kNoId || arrangement_.settings().place_child_without_parent) return INT64_MAX;
-  const auto count = [&](PartitionId of) {
-    return std::ranges::count_if(cluster.ReplicasOf(cluster.partitions[of]),
-                                 [](const Replica& replica) { return CountsTowardsTarget(replica) && !replica.Leaves(); });
-  };
-  int64_t most = -count(partition);
-  for (const PartitionId of_parent : cluster.services[parent].partitions) most += count(of_parent);
-  return most;
-}
-
-int64_t PlacementSearch::BelowTarget(const Demand& demand) const {
-  const Cluster& cluster = arrangement_.cluster();
-  const Partition& partition = cluster.partitions[demand.partition];
-  const auto missing = static_cast<int64_t>(demand.replicas.size());
-  const int64_t target = cluster.ServiceOf(partition).target_replicas;
-  if (target <= 0) return missing;
-  return std::clamp<int64_t>(target - std::ranges::count_if(cluster.ReplicasOf(partition), CountsTowardsTarget), 0, missing);
-}
-
-// Parents before their children, then what is below its target, then the largest first.
-void PlacementSearch::FindDemands() {
-  const Cluster& cluster = arrangement_.cluster();
-  for (const ServiceId service : journal_.group().services) {
-    for (const PartitionId partition : cluster.services[service].partitions) {
-      if (cluster.partitions[partition].Has(kPartitionToBeDeleted) || arrangement_.NextUnplaced(partition) == kNoId ||
-          Waits(partition))
-        continue;
-      const auto [first, last] = arrangement_.NewOf(partition);
-      const int64_t most = MostOfChild(partition);
-      if (most <= 0) {
-        result_.waiting.push_back(partition);
-        continue;
-      }
-      Demand& demand = demands_.emplace_back();
-      demand.partition = partition;
-      for (ReplicaId replica = first; replica < last; ++replica) {
-        if (arrangement_.NodeOf(replica) == kNoId) demand.replicas.push_back(replica);
-      }
-      if (static_cast<int64_t>(demand.replicas.size()) > most) {
-        demand.replicas.resize(static_cast<size_t>(most));
-        result_.waiting.push_back(partition);
-      }
-      demand.size = std::max(SizeOf(first, RoleOfNew(arrangement_, partition)),
-                             SizeOf(first, cluster.services[service].stateful ? Role::kSecondary : Role::kInstance));
-      demand.below_target = BelowTarget(demand);
-    }
-  }
-  const auto is_child = [&](const Demand& demand) {
-    return cluster.services[cluster.partitions[demand.partition].service].affinity_to != kNoId;
-  };
-  std::ranges::sort(demands_, {}, [&](const Demand& demand) {
-    return std::tuple(is_child(demand), demand.below_target == 0, -demand.size, demand.partition);
-  });
-  order_.resize(demands_.size());
-  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
-}
 
 bool PlacementSearch::Waits(PartitionId partition) const {
   return std::ranges::find(result_.waiting, partition) != result_.waiting.end();
@@ -219,12 +97,12 @@ void PlacementSearch::PlaceOnStandBy(PartitionId partition) {
   }
   result_.waiting.push_back(partition);
   std::erase_if(demands_, [&](const Demand& demand) { return demand.partition == partition; });
-  order_.resize(demands_.size());
-  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  OrderAsFound();
 }
 
-bool PlacementSearch::Placed(const Demand& demand) const {
-  return std::ranges::none_of(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; });
+void PlacementSearch::OrderAsFound() {
+  order_.resize(demands_.size());
+  std::iota(order_.begin(), order_.end(), size_t{0});
 }
 
 // One replica of each child's partition that is still missing, on the parent's node. Answers how many did not fit.
@@ -362,7 +240,7 @@ void PlacementSearch::MakeRoomFor(const Demand& demand, const Constraints& const
   }
 }
 
-PlacementSearch::Outcome PlacementSearch::PlaceAll(const std::vector<size_t>& order) {
+PlacementOutcome PlacementSearch::PlaceAll(const std::vector<size_t>& order) {
   for (size_t level = 0; level < levels_.size(); ++level) {
     std::vector<size_t> left;
     for (const size_t index : order) {
@@ -377,14 +255,14 @@ PlacementSearch::Outcome PlacementSearch::PlaceAll(const std::vector<size_t>& or
       if (!Placed(demands_[index])) MakeRoomFor(demands_[index], levels_[level]);
     }
   }
-  return OutcomeNow();
+  return OutcomeOf(journal_, demands_);
 }
 
 // When something does not fit: what failed goes first the next time; later also at random.
 void PlacementSearch::TryOrders() {
   const size_t mark = journal_.Mark();
   std::vector<size_t> order = order_, best_order = order_;
-  Outcome outcome = PlaceAll(order), best = outcome;
+  PlacementOutcome outcome = PlaceAll(order), best = outcome;
   const int64_t cost = finder_.evaluations();
   base::Random random(options_.seed);
   for (int attempt = 1; attempt < kOrders && best.unplaced > 0 && finder_.evaluations() + cost <= budget_; ++attempt) {
@@ -411,139 +289,12 @@ void PlacementSearch::TryOrders() {
   }
 }
 
-PlacementSearch::Outcome PlacementSearch::OutcomeNow() const {
-  Outcome outcome{.movements = journal_.movements(), .deviation = journal_.score().average_deviation()};
-  for (const Demand& demand : demands_) {
-    int64_t unplaced =
-        std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; });
-    if (unplaced > 0 && AllOrNothing(demand.partition)) unplaced = static_cast<int64_t>(demand.replicas.size());
-    outcome.unplaced += static_cast<size_t>(unplaced);
-    const int64_t placed = static_cast<int64_t>(demand.replicas.size()) - unplaced;
-    outcome.below_target += std::max<int64_t>(0, demand.below_target - placed);
-  }
-  return outcome;
-}
-
-// New replicas that are nowhere and might not have to be; when there are none: what has moved for others.
-std::vector<ReplicaId> PlacementSearch::Concerned() {
-  std::vector<ReplicaId> concerned;
-  bool all = true;
-  for (const Demand& demand : demands_) {
-    for (const ReplicaId replica : demand.replicas) {
-      if (arrangement_.NodeOf(replica) != kNoId) continue;
-      all = false;
-      if (MightFit(levels_.last(), arrangement_, replica, RoleOfNew(arrangement_, demand.partition))) {
-        concerned.push_back(replica);
-      }
-    }
-  }
-  if (!all) return concerned;
-  for (const ReplicaId replica : journal_.MovedSince(0)) {
-    if (arrangement_.Moved(replica) && !kept_[replica]) concerned.push_back(replica);
-  }
-  return concerned;
-}
-
-// What earlier parts of the search did stays, and so does everything without slots for movements.
-void PlacementSearch::FindKept() {
-  const Constraints& constraints = levels_.last();
-  kept_.assign(arrangement_.replica_count(), true);
-  for (ReplicaId replica = 0; replica < arrangement_.cluster().replicas.size(); ++replica) {
-    const bool may_move = mover_.slots_left() > 0 && mover_.Movable(constraints, replica) && !arrangement_.Moved(replica);
-    if (may_move) kept_[replica] = false;
-  }
-  for (const Demand& demand : demands_) {
-    const ReplicaId primary = arrangement_.PrimaryOf(demand.partition);
-    const bool instead = primary != kNoId && RoleOfNew(arrangement_, demand.partition) == Role::kPrimary;
-    for (const ReplicaId replica : demand.replicas) kept_[replica] = instead;
-  }
-}
-
-bool PlacementSearch::NothingWorse(const Constraints& constraints, std::span<const Violation> violated) const {
-  const std::vector<Violation> now = constraints.Violations();
-  return std::ranges::all_of(now, [&](const Violation& violation) {
-    return std::ranges::any_of(violated, [&](const Violation& before) {
-      const bool same = before.constraint == violation.constraint && before.node == violation.node &&
-                        before.metric == violation.metric && before.replica == violation.replica &&
-                        before.application == violation.application;
-      return same && before.excess >= violation.excess;
-    });
-  });
-}
-
-// New replicas that could not be placed where they are now.
-int64_t PlacementSearch::Misplaced(const Constraints& constraints) {
-  int64_t misplaced = 0;
-  for (const Demand& demand : demands_) {
-    for (const ReplicaId replica : demand.replicas) {
-      const NodeId node = arrangement_.NodeOf(replica);
-      if (node == kNoId) continue;
-      const Role role = arrangement_.RoleOf(replica);
-      const size_t mark = journal_.Mark();
-      journal_.Remove(replica);
-      misplaced += finder_.Obstacle(constraints, replica, node, role) ? 1 : 0;
-      journal_.UndoTo(mark);
-    }
-  }
-  return misplaced;
-}
-
-// Of few replicas on few nodes: what is missing and what is in its way goes off and is put back together, as long as that
-// places more or moves less.
-void PlacementSearch::Rebuild() {
-  if (arrangement_.cluster().replicas.size() > kRebuildableReplicas) return;
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    if (level > 0 && level + 1 < levels_.size()) continue;
-    Outcome best = OutcomeNow();
-    std::vector<ReplicaId> concerned = best.unplaced > 0 ? Concerned() : std::vector<ReplicaId>();
-    if (concerned.empty()) return;
-    const Constraints& constraints = levels_[level];
-    const std::vector<Violation> violated = constraints.Violations();
-    const int64_t misplaced = Misplaced(constraints);
-    RebuildStep step(mover_, constraints, [this](ReplicaId replica) { return !kept_[replica]; }, options_.seed);
-    const int64_t evaluations = finder_.evaluations() + budget_;
-    int last_gain = 0;
-    for (int attempt = 0; attempt < kRebuilds && finder_.evaluations() < evaluations && !concerned.empty(); ++attempt) {
-      if (best.unplaced == 0 && attempt - last_gain > kRebuildsForLess) break;
-      const size_t mark = journal_.Mark();
-      if (!step.Take(concerned)) continue;
-      TakeBackPartial();
-      const Outcome outcome = OutcomeNow();
-      if (outcome < best && Misplaced(constraints) <= misplaced && NothingWorse(constraints, violated)) {
-        best = outcome;
-        last_gain = attempt;
-        concerned = Concerned();
-      } else {
-        journal_.UndoTo(mark);
-      }
-    }
-  }
-}
-
-bool PlacementSearch::AllOrNothing(PartitionId partition) const {
-  const Cluster& cluster = arrangement_.cluster();
-  const Partition& given = cluster.partitions[partition];
-  if (arrangement_.settings().partially_place_services && !cluster.ConstraintOf(cluster.ServiceOf(given)).non_partially()) {
-    return false;
-  }
-  return std::ranges::none_of(cluster.ReplicasOf(given), [](const Replica& replica) { return CountsTowardsTarget(replica); });
-}
-
-void PlacementSearch::TakeBackPartial() {
-  for (const Demand& demand : demands_) {
-    if (Placed(demand) || !AllOrNothing(demand.partition)) continue;
-    for (const ReplicaId replica : demand.replicas) {
-      if (arrangement_.NodeOf(replica) != kNoId) journal_.Remove(replica);
-    }
-  }
-}
-
 // Into the room that others have left.
 void PlacementSearch::PlaceRest() {
   for (const Demand& demand : demands_) {
     const size_t mark = journal_.Mark();
     for (size_t level = 0; level < levels_.size() && !Placed(demand); ++level) PlaceDemand(demand, levels_[level]);
-    if (Placed(demand) || !AllOrNothing(demand.partition)) continue;
+    if (Placed(demand) || !AllOrNothing(arrangement_, demand.partition)) continue;
     // Of the one that has no node beside the others.
     Explain(demand);
     journal_.UndoTo(mark);
@@ -659,15 +410,17 @@ PlacementResult PlacementSearch::Run() {
   result_.waiting.insert(result_.waiting.end(), families.waiting.begin(), families.waiting.end());
   result_.families = std::move(families.families);
   result_.along = std::move(families.along);
-  average_sizes_ = AverageSizes();
-  FindDemands();
+  Demands found = FindDemands(arrangement_, journal_.group(), result_.waiting);
+  demands_ = std::move(found.demands);
+  result_.waiting.insert(result_.waiting.end(), found.waiting.begin(), found.waiting.end());
+  OrderAsFound();
   for (const PartitionId partition : upgrades.stand_by_first) {
     if (arrangement_.NextUnplaced(partition) != kNoId && !Waits(partition)) PlaceOnStandBy(partition);
   }
-  FindKept();
+  PlacementRebuild rebuild(mover_, levels_, demands_, budget_, options_.seed);
   TryOrders();
-  TakeBackPartial();
-  Rebuild();
+  TakeBackPartial(journal_, demands_);
+  rebuild.Run();
   Improve();
   PlaceRest();
   for (const Demand& demand : demands_) {

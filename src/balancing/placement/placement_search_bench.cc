@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "balancing/model/large_cluster_testing.h"
-#include "balancing/search/placement_search.h"
+#include "balancing/placement/placement_search.h"
 
 namespace evenkeel::balancing {
 namespace {

@@ -1,8 +1,8 @@
-#include "balancing/search/upgrade_families.h"
+#include "balancing/placement/upgrade_families.h"
 
 #include <gtest/gtest.h>
 
-#include "balancing/search/placement_search.h"
+#include "balancing/placement/placement_search.h"
 #include "balancing/search/search_testing.h"
 
 namespace evenkeel::balancing::upgrade_families_test {
