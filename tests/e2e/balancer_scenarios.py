@@ -339,6 +339,25 @@ class Rules(Balanced):
         self.assertEqual(header[:5], ["NAME", "IN", "FORCE", "BALANCED", "REASON"])
         self.assertIn(["e2e", "False", "Unknown", "NotInForce"], [row[:4] for row in rows])
 
+    def test_18_pods_follow_what_their_required_affinity_names(self):
+        self.set_label(self.nodes[0], "pool=here")
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        there = {"nodeAffinity": {required: {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["here"]}]}]}}}
+        beside = {"podAffinity": {required: [{"topologyKey": "pool", "labelSelector": {"matchLabels": {"app": "leading"}}}]}}
+        for app, affinity in (("leading", there), ("following", beside)):
+            self.cluster.apply(self.made(app, 1, "100m", affinity=affinity))
+            self.cluster.wait_for_pods(app, 1, LONG)
+        self.assertEqual(self.pods_on("leading", "following"), [2, 0, 0])
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}])
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+        self.set_label(self.nodes[0], "pool=gone")
+        self.set_label(self.nodes[2], "pool=here")
+        reasons = "\n".join(self.moved("leading", [0, 0, 1]) + self.moved("following", [0, 0, 1]))
+        self.assertIn(f"spec.affinity.nodeAffinity.{required} is not kept on {self.nodes[0]}", reasons)
+        self.assertIn(f"spec.affinity.podAffinity.{required}[0] is not kept on {self.nodes[0]}", reasons)
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+
 
 class Scenarios(Movements, Plans, Rules):
     """All of it."""
