@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -241,8 +242,10 @@ with harness.temporary_home() as one, harness.temporary_home() as two:
 
 
 SUITE = """
-import harness, subprocess, sys
+import harness, subprocess, survivors, sys
 with harness.temporary_home() as home:
+    others = subprocess.run(["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"], env=survivors.environment_to_survive(), stdout=subprocess.PIPE, text=True)
+    print(others.stdout.strip(), flush=True)
     server = subprocess.Popen(["sh", "-c", "sleep 1000 & echo $! $$; wait"])
     sys.stdin.read()
 """
@@ -251,9 +254,10 @@ with harness.temporary_home() as home:
 class KilledTest(unittest.TestCase):
     def test_a_suite_that_is_killed_leaves_no_process_behind(self):
         home = self.enterContext(harness.temporary_home())
-        environment = {name: value for name, value in os.environ.items() if name != survivors.MARK}
         with subprocess.Popen([sys.executable, "-c", SUITE], cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                              env={**environment, "TMPDIR": str(home)}) as suite:
+                              env={**survivors.environment_to_survive(), "TMPDIR": str(home)}) as suite:
+            [others] = suite.stdout.readline().split()
+            self.addCleanup(os.kill, int(others), signal.SIGKILL)
             started = suite.stdout.readline().split()
             self.assertEqual([pid for pid in started if pathlib.Path("/proc", pid).exists()], started)
             suite.kill()
@@ -261,6 +265,7 @@ class KilledTest(unittest.TestCase):
             self.assertEqual(suite.stdout.read(), "")
         for pid in started:
             harness.eventually(lambda pid=pid: not runs(pid), SOON)
+        self.assertTrue(runs(others), "what is to outlive the suite does")
         self.assertTrue(runs(str(os.getpid())))
 
 

@@ -19,6 +19,7 @@ import unittest
 
 import harness
 import real_api
+import survivors
 from coordination_scenarios import LONG, CoordinationScenarios
 from fleet_under_test import CONFIG_MAP, http_get
 from history import seconds_of
@@ -74,7 +75,8 @@ class RealCoordinationTest(CoordinationScenarios, unittest.TestCase):
         port = re.search(r":(\d+)$", cluster_of(self.fleet.kubectl)[0]).group(1)
 
         def call(*arguments):
-            subprocess.run([RESTART, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=300)
+            # The server is the caller's: it stays when this suite has ended.
+            subprocess.run([RESTART, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=300, env=survivors.environment_to_survive())
         self.keeps_owners_while_the_hub_is_away(lambda: call("stop", str(directory)), lambda: call("start", str(directory), port),
                                                 hub_as="real")
 

@@ -13,6 +13,11 @@ import time
 MARK = "EVENKEEL_E2E_SUITE"
 
 
+def environment_to_survive():
+    """For what is to outlive the suite that starts it."""
+    return {name: value for name, value in os.environ.items() if name != MARK}
+
+
 @functools.cache
 def end_with_this_suite():
     """From now on. Processes that a marked one starts belong to the same suite."""
@@ -21,7 +26,7 @@ def end_with_this_suite():
     os.environ[MARK] = f"{os.getpid()}-{time.monotonic_ns()}"
     # It reads from a pipe that only this process can write to, so it sees every way to end.
     return subprocess.Popen([sys.executable, __file__, os.environ[MARK]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                            env={name: value for name, value in os.environ.items() if name != MARK}, start_new_session=True)
+                            env=environment_to_survive(), start_new_session=True)
 
 
 def marked(mark):
