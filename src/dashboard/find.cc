@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/input/ascii.h"
 #include "dashboard/actions/action_request.h"
 #include "dashboard/documents.h"
 
@@ -14,11 +15,9 @@ using base::Code;
 
 constexpr size_t kTextMax = 200;
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 /// `word` is in lower case.
 bool Occurs(std::string_view text, std::string_view word) {
-  return !std::ranges::search(text, word, [](char a, char b) { return Lower(a) == b; }).empty() || word.empty();
+  return !std::ranges::search(text, word, [](char a, char b) { return base::LowerOf(a) == b; }).empty() || word.empty();
 }
 
 }  // namespace
@@ -26,9 +25,8 @@ bool Occurs(std::string_view text, std::string_view word) {
 base::Result<FindRequest> FindRequest::Parse(const embedded::apiserver::Query& query) {
   FindRequest request;
   const auto bad = [](const std::string& what) { return base::Fail(Code::kBadRequest, what); };
-  std::string text = query.Get("text");
+  const std::string text = base::Lower(query.Get("text"));
   if (text.size() > kTextMax) return bad(fmt::format("text: longer than {} bytes", kTextMax));
-  std::ranges::transform(text, text.begin(), Lower);
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     if (end > at) request.words.push_back(text.substr(at, end - at));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "base/input/ascii.h"
 #include "base/parse_number.h"
 
 namespace evenkeel::kube {
@@ -44,12 +45,6 @@ bool IsSpace(char letter) { return letter == ' ' || letter == '\t' || letter == 
 bool IsWord(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 bool IsTerminator(char letter) {
   return IsSpace(letter) || std::string_view(".,[]$@{}").find(letter) != std::string_view::npos;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
@@ -122,7 +117,7 @@ class PathParser {
       Node each{.kind = Kind::kUnion};
       while (true) {
         const size_t comma = inside.find(',');
-        const std::string one = "[" + std::string(Trimmed(inside.substr(0, comma))) + "]";
+        const std::string one = "[" + std::string(base::Trimmed(inside.substr(0, comma))) + "]";
         EVENKEEL_ASSIGN(Nodes list, Parse(one, depth + 1));
         each.lists.push_back(std::move(list));
         if (comma == inside.npos) break;

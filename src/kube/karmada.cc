@@ -3,16 +3,10 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/input/ascii.h"
 
 namespace evenkeel::kube::karmada {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
 
 /// Objects of RBAC have colons in their names, others must not.
 std::string WithoutColons(std::string_view name) {
@@ -48,16 +42,16 @@ EVENKEEL_KARMADA_KIND(ServiceImports, "multicluster.x-k8s.io/v1alpha1", "Service
 #undef EVENKEEL_KARMADA_KIND
 
 std::string BindingName(std::string_view kind, std::string_view name) {
-  return Lower(WithoutColons(name) + "-" + std::string(kind));
+  return base::Lower(WithoutColons(name) + "-" + std::string(kind));
 }
 
 std::string WorkName(std::string_view kind, std::string_view name, std::string_view ns) {
   static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
   const std::string prefix = ns.empty() ? "" : std::string(ns) + "-";
-  const std::string hash = std::to_string(base::Fnv1a32(Lower(prefix + WithoutColons(name) + "-" + std::string(kind))));
+  const std::string hash = std::to_string(base::Fnv1a32(base::Lower(prefix + WithoutColons(name) + "-" + std::string(kind))));
   std::string safe;
   for (const char c : hash) safe += kAlphabet[static_cast<unsigned char>(c) % kAlphabet.size()];
-  return Lower(WithoutColons(name)) + "-" + safe;
+  return base::Lower(WithoutColons(name)) + "-" + safe;
 }
 
 std::string ExecutionNamespace(std::string_view cluster) {

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/input/ascii.h"
+
 namespace evenkeel::base {
 namespace {
 
 // What is longer is no slip of the pen, and the distance is quadratic.
 constexpr size_t kWordBytesMax = 200;
-
-char LowerOf(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), LowerOf);
-  return lower;
-}
 
 }  // namespace
 

@@ -3,8 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
+
+#include "base/input/ascii.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -81,18 +82,13 @@ struct Sums {
   }
 };
 
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 }  // namespace
 
 base::Result<size_t> SortableTable::FindColumn(const std::string& name) const {
   std::string names;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (Lower(columns[i].name) == Lower(name)) return i;
-    names += (names.empty() ? "" : ", ") + Lower(columns[i].name);
+    if (base::Lower(columns[i].name) == base::Lower(name)) return i;
+    names += (names.empty() ? "" : ", ") + base::Lower(columns[i].name);
   }
   return base::Fail(base::Code::kBadRequest, "there is no column " + name + ": there are " + names);
 }
@@ -107,8 +103,8 @@ void SortableTable::Sort(size_t column, bool reverse) {
 
 void SortableTable::Filter(const std::string& text) {
   if (text.empty()) return;
-  std::erase_if(rows, [wanted = Lower(text)](const std::vector<SortableCell>& row) {
-    return std::ranges::none_of(row, [&wanted](const SortableCell& cell) { return Lower(cell.text).contains(wanted); });
+  std::erase_if(rows, [wanted = base::Lower(text)](const std::vector<SortableCell>& row) {
+    return std::ranges::none_of(row, [&wanted](const SortableCell& cell) { return base::Lower(cell.text).contains(wanted); });
   });
 }
 

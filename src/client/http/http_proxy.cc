@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/input/ascii.h"
 #include "base/parse_number.h"
 
 namespace evenkeel::client {
@@ -17,12 +18,6 @@ namespace {
 using base::Code;
 using base::Fail;
 using base::Result;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower;
-}
 
 /// An address in the order of the network; IPv4 has four bytes, IPv6 sixteen, a name none.
 std::string AddressBytes(const std::string& host) {
@@ -66,7 +61,7 @@ std::pair<std::string, std::string> SplitPort(const std::string& text) {
 
 /// Whether one item of NO_PROXY names the server.
 bool NamesServer(std::string item, const std::string& host, const std::string& address, const std::string& port) {
-  item = Lower(item);
+  item = base::Lower(item);
   if (item == "*") return true;
   if (const size_t slash = item.find('/'); slash != std::string::npos) {
     return InNetwork(address, item.substr(0, slash), std::string_view(item).substr(slash + 1));
@@ -87,7 +82,7 @@ Result<HttpProxy> ParseProxyUrl(const std::string& url_text) {
   const auto url = boost::urls::parse_uri(text);
   if (!url || url->host_address().empty()) return Fail(Code::kBadRequest, "proxy-url is not a URL");
   HttpProxy proxy;
-  const std::string scheme = Lower(std::string(url->scheme()));
+  const std::string scheme = base::Lower(url->scheme());
   proxy.socks5 = scheme == "socks5";
   if (!proxy.socks5 && scheme != "http") {
     return Fail(Code::kBadRequest,
@@ -124,7 +119,7 @@ const ProxyEnvironment& ProxyEnvironment::OfProcess() {
 std::string ProxyEnvironment::UrlFor(bool tls, const std::string& server_host, const std::string& port) const {
   const std::string& proxy = tls ? for_https : for_http;
   if (proxy.empty()) return "";
-  const std::string host = Lower(server_host);
+  const std::string host = base::Lower(server_host);
   const std::string address = AddressBytes(host);
   if (IsLoopback(host, address)) return "";
   std::string_view rest = not_for;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/input/ascii.h"
 #include "kube/object.h"
 
 namespace evenkeel::kube::cel {
@@ -27,13 +28,6 @@ constexpr size_t kAnnotationsMax = 20;
 constexpr size_t kAnnotationExpressionMax = 5 * 1024;
 /// How high the expressions of variables may be that are evaluated within each other: each level takes stack.
 constexpr size_t kNestingMax = size_t{2} * kHeightMax;
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == text.npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 bool IsIdentifier(std::string_view name) {
   const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -201,7 +195,7 @@ AdmissionPolicy::AdmissionPolicy(const Json& spec)
   conditions_ = CompileMatchConditions(FindArray(spec, {"matchConditions"}), compiler->world());
   for (const Json& json : FindArray(spec, {"validations"})) {
     Validation validation{.expression = std::string(FindString(json, {"expression"})),
-                          .message = std::string(Trimmed(FindString(json, {"message"}))),
+                          .message = std::string(base::Trimmed(FindString(json, {"message"}))),
                           .reason = std::string(FindString(json, {"reason"})),
                           .program = compiler->Condition(FindString(json, {"expression"})),
                           .message_program = nullptr};
@@ -211,7 +205,7 @@ AdmissionPolicy::AdmissionPolicy(const Json& spec)
     validations_.push_back(std::move(validation));
   }
   for (const Json& json : FindArray(spec, {"auditAnnotations"})) {
-    const std::string_view expression = Trimmed(FindString(json, {"valueExpression"}));
+    const std::string_view expression = base::Trimmed(FindString(json, {"valueExpression"}));
     annotations_.push_back({.expression = std::string(expression), .program = compiler->Annotation(expression)});
   }
   compiled_ = std::move(compiler);
@@ -269,12 +263,12 @@ AdmissionPolicy::Refusal AdmissionPolicy::RefusalOf(const Validation& validation
     const auto value = messages.Evaluate(validation.message_program, "");
     if (!value) return {"failed messageExpression: " + value.error().message(), ""};
     if (value->Is(Kind::kString)) {
-      const std::string_view text = Trimmed(value->text());
+      const std::string_view text = base::Trimmed(value->text());
       if (text.size() <= kMessageBytesMax && !text.contains('\n')) refusal.message = text;
     }
   }
   if (refusal.message.empty()) refusal.message = validation.message;
-  if (refusal.message.empty()) refusal.message = fmt::format("failed expression: {}", Trimmed(validation.expression));
+  if (refusal.message.empty()) refusal.message = fmt::format("failed expression: {}", base::Trimmed(validation.expression));
   return refusal;
 }
 
@@ -301,24 +295,24 @@ class PolicyChecks {
 
   void Variable(const Json& variable, const FieldPath& at) {
     const std::string_view name = FindString(variable, {"name"}), expression = FindString(variable, {"expression"});
-    if (Trimmed(name).empty()) {
+    if (base::Trimmed(name).empty()) {
       causes_.push_back(RequiredValue(at.Field("name"), "name is not specified"));
     } else if (!IsIdentifier(name)) {
       causes_.push_back(InvalidText(at.Field("name"), name, "name is not a valid CEL identifier"));
     }
-    if (Trimmed(expression).empty()) return Missing(at.Field("expression"), "expression");
+    if (base::Trimmed(expression).empty()) return Missing(at.Field("expression"), "expression");
     Compiled(compiler_.AddVariable(name, expression).program, expression, at.Field("expression"));
   }
 
   void Validation(const Json& validation, const FieldPath& at) {
     const std::string_view expression = FindString(validation, {"expression"});
-    if (Trimmed(expression).empty()) {
+    if (base::Trimmed(expression).empty()) {
       Missing(at.Field("expression"), "expression");
     } else {
       Compiled(compiler_.Condition(expression), expression, at.Field("expression"));
     }
     const std::string_view message = FindString(validation, {"messageExpression"});
-    if (!message.empty() && Trimmed(message).empty()) {
+    if (!message.empty() && base::Trimmed(message).empty()) {
       causes_.push_back(InvalidText(at.Field("messageExpression"), message, "must be non-empty if specified"));
     } else if (!message.empty()) {
       Compiled(compiler_.Message(message), message, at.Field("messageExpression"));
@@ -331,7 +325,7 @@ class PolicyChecks {
       causes_.push_back(InvalidText(at.Field("key"), key, problem));
     }
     const FieldPath value = at.Field("valueExpression");
-    const std::string_view given = FindString(annotation, {"valueExpression"}), expression = Trimmed(given);
+    const std::string_view given = FindString(annotation, {"valueExpression"}), expression = base::Trimmed(given);
     if (expression.empty()) {
       Missing(value, "valueExpression");
     } else if (expression.size() > kAnnotationExpressionMax) {

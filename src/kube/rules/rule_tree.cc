@@ -1,5 +1,6 @@
 #include "kube/rules/rule_tree.h"
 
+#include "base/input/ascii.h"
 #include "kube/rules/estimate.h"
 #include "kube/rules/schema_rules.h"
 
@@ -15,11 +16,6 @@ constexpr std::string_view kRulesKey = "x-kubernetes-validations";
 const JsonObject* ObjectAt(const JsonObject& schema, std::string_view key) {
   const Json* const value = base::Find(schema, key);
   return value != nullptr && value->is_object() ? &value->get_object() : nullptr;
-}
-std::string Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
 }
 bool HasLineBreak(std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; }
 
@@ -140,8 +136,8 @@ class RuleCompiler {
                const Way& way) {
     constexpr size_t kOldSelf = 1;
     SchemaRule rule;
-    rule.rule = Trimmed(base::FindString(json, {"rule"}));
-    rule.message = Trimmed(base::FindString(json, {"message"}));
+    rule.rule = base::Trimmed(base::FindString(json, {"rule"}));
+    rule.message = base::Trimmed(base::FindString(json, {"message"}));
     rule.reason = base::FindString(json, {"reason"});
     rule.optional_old = base::FindBool(json, {"optionalOldSelf"});
     CheckTexts(json, rule, path);
@@ -186,7 +182,7 @@ class RuleCompiler {
     const Json* const text = base::Find(json, {"messageExpression"});
     if (text == nullptr || !text->is_string() || text->get_string().empty()) return;
     const FieldPath here = path.Field("messageExpression");
-    if (Trimmed(text->get_string()).empty()) return Tell(RequiredValue(here, "must be non-empty if specified"));
+    if (base::Trimmed(text->get_string()).empty()) return Tell(RequiredValue(here, "must be non-empty if specified"));
     const auto program = Program::Compile(text->get_string(), environment);
     if (!program) return Tell(InvalidValue(here, json, "messageExpression compilation failed: " + program.error().message()));
     if ((*program)->result_type().kind != Type::Kind::kString)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/input/ascii.h"
 #include "base/input/yaml.h"
 #include "embedded/access/account_token.h"
 #include "embedded/apiserver/requests/http_error.h"
@@ -22,12 +23,6 @@ void AppendAttribute(std::string& subject, std::string_view name, std::string_vi
     if (c == ',' || c == '\\') subject += '\\';
     subject += c;
   }
-}
-
-std::string_view TrimBlanks(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
 /// The columns of one line of CSV; nullopt when a quote is not closed.
@@ -55,7 +50,7 @@ std::vector<std::string> SplitGroups(std::string_view text) {
   std::vector<std::string> groups;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const std::string_view group = TrimBlanks(text.substr(0, comma));
+    const std::string_view group = base::Trimmed(text.substr(0, comma));
     if (!group.empty()) groups.emplace_back(group);
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
@@ -109,7 +104,7 @@ base::Status Authenticator::AddTokensFromText(std::string_view csv, std::string_
   int number = 0;
   while (!csv.empty()) {
     const size_t end = csv.find('\n');
-    const std::string_view line = TrimBlanks(csv.substr(0, end));
+    const std::string_view line = base::Trimmed(csv.substr(0, end));
     csv.remove_prefix(end == std::string_view::npos ? csv.size() : end + 1);
     ++number;
     if (line.empty()) continue;
@@ -155,13 +150,11 @@ base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequ
   }
   auto header = request.headers.find("authorization");
   if (header == request.headers.end()) return std::nullopt;
-  std::string_view value = TrimBlanks(header->second);
+  std::string_view value = base::Trimmed(header->second);
   const size_t blank = value.find(' ');
-  std::string scheme(value.substr(0, blank));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  if (scheme == "bearer" && blank != std::string_view::npos) {
+  if (base::Lower(value.substr(0, blank)) == "bearer" && blank != std::string_view::npos) {
     std::vector<std::string> audiences;
-    if (auto user = AuthenticateToken(TrimBlanks(value.substr(blank)), audiences)) return *std::move(user);
+    if (auto user = AuthenticateToken(base::Trimmed(value.substr(blank)), audiences)) return *std::move(user);
   }
   return Fail(Code::kUnauthorized, "Unauthorized");
 }

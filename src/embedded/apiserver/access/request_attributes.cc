@@ -1,8 +1,6 @@
 #include "embedded/apiserver/access/request_attributes.h"
 
-#include <algorithm>
-#include <cctype>
-
+#include "base/input/ascii.h"
 #include "embedded/apiserver/requests/errors.h"
 #include "embedded/apiserver/requests/request_info.h"
 #include "kube/selector.h"
@@ -25,12 +23,6 @@ std::string VerbOfMethod(const HttpRequest& request, const ResourcePath& path, c
   if (method == "DELETE") return path.name.empty() ? "deletecollection" : "delete";
   if (path.watch || (query && query->Flag("watch"))) return "watch";
   return path.name.empty() ? "list" : "get";
-}
-
-std::string LowerCaseOf(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return lower;
 }
 
 std::string RoutedPath(const HttpRequest& request, const std::optional<std::vector<std::string>>& parts) {
@@ -83,7 +75,7 @@ base::Result<std::optional<UserInfo>> ReadImpersonation(const HttpRequest& reque
     } else if (name.starts_with(kExtraPrefix)) {
       const auto key = Unescape(name.substr(kExtraPrefix.size()), false);
       if (!key) return base::Fail(base::Code::kBadRequest, "the header " + header->first + " has a broken escape");
-      user.extra[LowerCaseOf(*key)] = ValuesOf(header->second);
+      user.extra[base::Lower(*key)] = ValuesOf(header->second);
     } else {
       continue;
     }
@@ -136,7 +128,7 @@ void CompleteGroups(UserInfo& user) {
 Attributes AttributesOf(const HttpRequest& request) {
   const auto parts = PathParts(request.path);
   const auto path = parts ? ParseResourcePath(*parts) : std::nullopt;
-  if (!path) return {.verb = LowerCaseOf(request.method), .path = RoutedPath(request, parts)};
+  if (!path) return {.verb = base::Lower(request.method), .path = RoutedPath(request, parts)};
   const auto query = Query::Parse(request.query);
   Attributes attributes{.verb = VerbOfMethod(request, *path, query),
                         .group = path->group,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/input/ascii.h"
 #include "base/log.h"
 #include "embedded/apiserver/access/authentication.h"
 #include "embedded/apiserver/requests/http_error.h"
@@ -39,14 +40,6 @@ std::string ResponseHead(const HttpResponse& response, std::string_view framing,
 }
 
 Chunk MakeChunk(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 /// Answers one request; see Responder.
 class ServerResponder final : public Responder {
@@ -262,7 +255,7 @@ bool ServerConnection::ReadHeader(HttpRequest& request) const {
   request.path = target.substr(0, mark);
   if (mark != std::string_view::npos) request.query = target.substr(mark + 1);
   reader_->ForEachHeader([&](std::string_view name, std::string_view value) {
-    auto [entry, is_new] = request.headers.try_emplace(LowerCase(name), value);
+    auto [entry, is_new] = request.headers.try_emplace(base::Lower(name), value);
     if (!is_new) entry->second.append(", ").append(value);
   });
   request.client_certificate_subject = subject_;

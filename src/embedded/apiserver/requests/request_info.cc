@@ -1,8 +1,8 @@
 #include "embedded/apiserver/requests/request_info.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/input/ascii.h"
 #include "base/json.h"
 #include "base/parse_number.h"
 #include "base/split.h"
@@ -17,15 +17,9 @@ int HexDigit(char letter) {
   return -1;
 }
 
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string_view> TrimmedParts(std::string_view text, char separator) {
   std::vector<std::string_view> parts = base::Split(text, separator);
-  for (std::string_view& part : parts) part = Trimmed(part);
+  for (std::string_view& part : parts) part = base::Trimmed(part, " \t");
   return parts;
 }
 
@@ -112,8 +106,7 @@ std::string Query::Get(const std::string& name) const {
 std::optional<bool> Query::FindFlag(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) return std::nullopt;
-  std::string value = found->second;
-  std::ranges::transform(value, value.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string value = base::Lower(found->second);
   return value != "false" && value != "0";
 }
 
@@ -210,8 +203,9 @@ base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer) 
 }
 
 bool AcceptsGzip(std::string_view accept_encoding) {
-  return std::ranges::any_of(TrimmedParts(accept_encoding, ','),
-                             [](std::string_view coding) { return Trimmed(coding.substr(0, coding.find(';'))) == "gzip"; });
+  return std::ranges::any_of(TrimmedParts(accept_encoding, ','), [](std::string_view coding) {
+    return base::Trimmed(coding.substr(0, coding.find(';')), " \t") == "gzip";
+  });
 }
 
 }  // namespace evenkeel::embedded::apiserver
