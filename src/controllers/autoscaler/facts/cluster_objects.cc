@@ -173,6 +173,8 @@ ClusterView ClusterObjects::View(providers::NodeGroups groups, LoopTime now) {
   ClusterView view = ViewOfPods(now.Read());
   view.now = std::move(now);
   view.groups = std::move(groups);
+  digests_.Update(view);
+  view.digests = &digests_;
   return view;
 }
 

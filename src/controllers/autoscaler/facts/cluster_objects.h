@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "controllers/autoscaler/facts/cluster_view.h"
+#include "controllers/autoscaler/facts/node_digests.h"
 #include "controllers/autoscaler/facts/node_templates.h"
 #include "controllers/autoscaler/options/options.h"
 #include "kube/types.h"
@@ -30,7 +31,7 @@ class ClusterObjects final : public scheduling::ClusterListener {
   /// Kinds that do not matter are passed over. About 7 us for a pod.
   void AfterChange(const scheduling::ObjectEvent& event) override;
 
-  /// The view of a loop. Gives nodes to their groups. O(nodes), unless the groups have the number of the last ones. Its
+  /// The view of a loop. Gives nodes to their groups. O(nodes), unless neither the groups nor a node have changed since. Its
   /// pointers are good as long as the objects live.
   ClusterView View(providers::NodeGroups groups, LoopTime now);
   /// The same without node groups, for questions about pods between loops. O(1) unless budgets have changed.
@@ -101,6 +102,7 @@ class ClusterObjects final : public scheduling::ClusterListener {
   NodeTemplates templates_;
   std::deque<PodFacts> pods_;
   std::deque<NodeFacts> nodes_;
+  NodeDigests digests_;  // as of the last view
   std::map<std::string, kube::Node, std::less<>> node_objects_;
   std::vector<std::string> node_names_;  // sorted, of node_json_: a provider is shown all of it in every loop
   std::vector<base::Json> node_json_;

@@ -82,6 +82,8 @@ inline const std::string& WhyKept(const providers::NodeGroup& group) {
   return group.set_aside.empty() ? group.keeps_nodes : group.set_aside;
 }
 
+class NodeDigests;
+
 struct ClusterView {
   scheduling::Snapshot* snapshot = nullptr;
   const std::deque<PodFacts>* pods = nullptr;    ///< by PodId
@@ -91,6 +93,8 @@ struct ClusterView {
   const std::vector<base::Json>* daemon_sets = nullptr;            ///< apps/v1 DaemonSets, for templates
   /// Counts up with every change of `nodes`, and when one is cordoned; 0: not known.
   uint64_t nodes_revision = 0;
+  /// Of `nodes`, kept from loop to loop (node_digests.h); null: who needs some makes them.
+  const NodeDigests* digests = nullptr;
   providers::NodeGroups groups;  ///< changed by the planner as it decides, so that later stages see earlier ones
   LoopTime now;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "controllers/autoscaler/facts/drainability.h"
+#include "controllers/autoscaler/facts/node_digests.h"
 #include "controllers/autoscaler/facts/utilization.h"
 #include "controllers/autoscaler/options/options.h"
 
@@ -58,10 +59,11 @@ class EligibilityChecker {
   EligibilityChecker(const ClusterView& view, const Options& options, UtilizationCalculator& utilization)
       : view_(view), options_(options), utilization_(utilization) {}
 
-  /// `group` null: not managed. `recently_unremovable`: until when, from an earlier simulation. kNoReason: eligible, with the
-  /// utilization filled in. `any_utilization`: do not compare with the threshold.
-  Unremovable Check(scheduling::NodeId node, const providers::NodeGroup* group, std::optional<base::Time> recently_unremovable,
-                    bool any_utilization = false);
+  /// The node is in the snapshot, `digest` is its. `group` null: not managed. `recently_unremovable`: until when, from an
+  /// earlier simulation. kNoReason: eligible, with the utilization filled in. `any_utilization`: do not compare with the
+  /// threshold.
+  Unremovable Check(scheduling::NodeId node, const NodeDigest& digest, const providers::NodeGroup* group,
+                    std::optional<base::Time> recently_unremovable, bool any_utilization = false);
 
  private:
   const ClusterView& view_;

@@ -17,8 +17,9 @@ class EligibilityTest : public ::testing::Test {
   Unremovable Check(std::optional<base::Time> recently = std::nullopt) {
     const ClusterView view = world_.View();
     UtilizationCalculator utilization(view);
-    const NodeFacts& facts = Facts();
-    return EligibilityChecker(view, options_, utilization).Check(world_.NodeOf("n"), view.groups.Find(facts.group), recently);
+    const scheduling::NodeId node = world_.NodeOf("n");
+    return EligibilityChecker(view, options_, utilization)
+        .Check(node, DigestOf(view, node), view.groups.Find(Facts().group), recently);
   }
   std::string Why() { return std::string(Name(Check().reason)); }
 

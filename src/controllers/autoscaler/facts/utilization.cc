@@ -34,9 +34,20 @@ std::string_view NameOf(const Utilization& utilization) {
   return "";
 }
 
-UtilizationCalculator::UtilizationCalculator(const ClusterView& view) : view_(view) {
-  std::ranges::transform(kGpuResources, gpus_.begin(),
-                         [&](std::string_view name) { return view.snapshot->FindResource(name); });
+GpuIds FindGpus(const scheduling::Snapshot& snapshot) {
+  GpuIds ids{};
+  std::ranges::transform(kGpuResources, ids.begin(), [&](std::string_view name) { return snapshot.FindResource(name); });
+  return ids;
+}
+
+bool HasGpusOrDevices(const ClusterView& view, const GpuIds& gpus, NodeId node) {
+  const NodeFacts& facts = (*view.nodes)[node];
+  if (!facts.gpu.empty() && !facts.gpus_by_driver) return true;
+  const auto has = [&](scheduling::ResourceId gpu) { return gpu != kNone && view.snapshot->Allocatable(node, gpu) != 0; };
+  return std::ranges::any_of(gpus, has) || !view.snapshot->SlicesFor(node).empty();
+}
+
+UtilizationCalculator::UtilizationCalculator(const ClusterView& view) : view_(view), gpus_(FindGpus(*view.snapshot)) {
   // Being told to end changes a pod's class, so the pods in question are found without looking at the others.
   const scheduling::ClassTable& classes = view.snapshot->classes();
   for (scheduling::ClassId id = 0; id < classes.slots(); ++id) {
@@ -107,7 +118,8 @@ std::expected<Utilization, const char*> UtilizationCalculator::OfDevices(NodeId 
   return result;
 }
 
-std::expected<Utilization, const char*> UtilizationCalculator::Of(NodeId node, bool ignore_daemons, bool ignore_mirrors) {
+std::expected<Utilization, const char*> UtilizationCalculator::Of(NodeId node, bool ignore_daemons, bool ignore_mirrors,
+                                                                  bool plain) const {
   const scheduling::Snapshot& snapshot = *view_.snapshot;
   Sums used;
   const auto sum = [&](scheduling::ResourceId resource) {
@@ -116,12 +128,14 @@ std::expected<Utilization, const char*> UtilizationCalculator::Of(NodeId node, b
   const auto ended = ended_.find(node);
   const Sums gone = ended == ended_.end() ? Sums{} : ended->second;
   Utilization result;
-  if (const auto share = GpuShare(node, gone)) {
-    result.resource = Utilization::Resource::kGpu;
-    result.gpu = result.value = *share;
-    return result;
+  if (!plain) {
+    if (const auto share = GpuShare(node, gone)) {
+      result.resource = Utilization::Resource::kGpu;
+      result.gpu = result.value = *share;
+      return result;
+    }
+    if (const scheduling::NodeSlices slices = snapshot.SlicesFor(node); !slices.empty()) return OfDevices(node, slices);
   }
-  if (const scheduling::NodeSlices slices = snapshot.SlicesFor(node); !slices.empty()) return OfDevices(node, slices);
   int64_t cpu = snapshot.Allocatable(node, kCpu), memory = snapshot.Allocatable(node, kMemory);
   if (cpu == 0 || memory == 0) {
     return std::unexpected("its utilization is unknown: the node has no allocatable cpu or memory");

@@ -25,6 +25,12 @@ struct Utilization {
 /// What `value` is of: "cpu", "gpu.example.com/node-1".
 std::string_view NameOf(const Utilization& utilization);
 
+/// kNone for those that no node and no pod has named.
+using GpuIds = std::array<scheduling::ResourceId, kGpuResources.size()>;
+GpuIds FindGpus(const scheduling::Snapshot& snapshot);
+/// Whether more than cpu and memory counts on the node. O(log nodes).
+bool HasGpusOrDevices(const ClusterView& view, const GpuIds& gpus, scheduling::NodeId node);
+
 class UtilizationCalculator {
  public:
   /// O(classes + pods on their way out). The view must not change while the calculator is used.
@@ -32,8 +38,9 @@ class UtilizationCalculator {
 
   /// The text says why it is unknown: the node has no cpu or no memory, or is in the middle of a change of its devices. A node
   /// with GPUs is judged by them alone, and one with other devices by the pool that is used most. O(1), or O(pods of the node)
-  /// when something is to be ignored or the node has devices.
-  std::expected<Utilization, const char*> Of(scheduling::NodeId node, bool ignore_daemons, bool ignore_mirrors);
+  /// when something is to be ignored or the node has devices. `plain`: the node is known to have neither GPUs nor devices.
+  std::expected<Utilization, const char*> Of(scheduling::NodeId node, bool ignore_daemons, bool ignore_mirrors,
+                                             bool plain = false) const;
 
  private:
   struct Sums {
@@ -48,7 +55,7 @@ class UtilizationCalculator {
   Sums Skipped(scheduling::NodeId node, bool daemons, bool mirrors) const;
 
   const ClusterView& view_;
-  std::array<scheduling::ResourceId, kGpuResources.size()> gpus_{};
+  const GpuIds gpus_;
   std::unordered_map<scheduling::NodeId, Sums> ended_;  // requests of long terminating pods
 };
 

@@ -22,7 +22,9 @@ struct GroupRow {
 class Planner {
  public:
   Planner(const ClusterView& view, const Options& options, const ScaleDownRequest& request, ScaleDownState& state)
-      : view_(view), options_(options), request_(request), state_(state), snapshot_(*view.snapshot), budgets_(view) {}
+      : view_(view), options_(options), request_(request), state_(state), snapshot_(*view.snapshot), budgets_(view) {
+    if (view.digests == nullptr || !view.digests->AreOf(view)) digests_made_.emplace(view);
+  }
 
   ScaleDownPlan Run() {
     BeginLoop();
@@ -32,7 +34,7 @@ class Planner {
     ChooseDeletions();
     ChooseSoftTaints();
     Consolidate();
-    const auto before = [&](const Unremovable& a, const Unremovable& b) { return PositionOf(a.node) < PositionOf(b.node); };
+    const auto before = [&](const Unremovable& a, const Unremovable& b) { return positions_[a.node] < positions_[b.node]; };
     if (!std::ranges::is_sorted(plan_.unremovable, before)) std::ranges::sort(plan_.unremovable, before);
     return std::move(plan_);
   }
@@ -41,11 +43,16 @@ class Planner {
   struct Candidate {
     NodeId node;
     GroupRow* group;
+  };
+  struct EligibleNode : Candidate {
     Utilization utilization;
     bool consolidated = false;  // goes because other nodes have come for it
   };
 
-  uint32_t PositionOf(NodeId node) const { return snapshot_.PositionOf(node); }
+  const NodeDigests& Digests() const { return digests_made_ ? *digests_made_ : *view_.digests; }
+  const GroupRow& RowOf(const NodeGroup& group) const {
+    return groups_.at(static_cast<size_t>(&group - view_.groups.groups.data()));
+  }
   const NodeFacts& Facts(NodeId node) const { return (*view_.nodes)[node]; }
 
   void BeginLoop();
@@ -55,12 +62,12 @@ class Planner {
   bool Prefilter(NodeId node, GroupRow* row);
   void FindCandidates();
   /// In the order in which they are tried.
-  std::vector<Candidate> Eligible();
-  void Order(std::vector<Candidate>& eligible);
+  std::vector<EligibleNode> Eligible();
+  void Order(std::vector<EligibleNode>& eligible);
   void Categorize();
   bool StopEarly(size_t found, size_t atomic, int64_t limit, base::Instant started);
   void Cache(const Unremovable& unremovable);
-  void KeepUnneeded(std::vector<Removal>& removals, const std::vector<const Candidate*>& of);
+  void KeepUnneeded(std::vector<Removal>& removals, const std::vector<const EligibleNode*>& of);
   void ChooseDeletions();
   UnremovableReason MayGo(const UnneededNode& node, std::map<const NodeGroup*, int64_t>& sizes, ResourcesLeft& left) const;
   std::vector<size_t> CompleteAtomic(std::vector<size_t> chosen);
@@ -77,7 +84,10 @@ class Planner {
   ScaleDownState& state_;
   scheduling::Snapshot& snapshot_;
   BudgetTracker budgets_;
-  std::unordered_map<base::SharedText, GroupRow, base::SharedText::Hash> groups_;
+  std::optional<NodeDigests> digests_made_;          // where the view has none
+  std::vector<GroupRow> groups_;                     // as in the view
+  std::unordered_map<NodeId, base::Time> recently_;  // of ScaleDownState::unremovable: until when
+  std::vector<uint32_t> positions_;                  // by NodeId: in the snapshot's order, close together
   scheduling::NodeSet deleting_;
   std::vector<Candidate> candidates_;  // by name
   std::vector<NodeId> soft_tainted_;   // by name
@@ -110,7 +120,9 @@ void Planner::BeginLoop() {
 void Planner::ForgetUnremovable() {
   state_.unremovable_changes += std::erase_if(state_.unremovable, [&](const auto& entry) {
     const NodeId node = snapshot_.FindNodeByName(entry.first);
-    return node == kNone || !snapshot_.Present(node) || entry.second.until <= view_.now;
+    if (node == kNone || !snapshot_.Present(node) || entry.second.until <= view_.now) return true;
+    recently_.emplace(node, entry.second.until);
+    return false;
   });
 }
 
@@ -132,15 +144,15 @@ void Planner::CountGroups() {
   for (const NodeGroup& group : view_.groups.groups) {
     GroupRow row{.group = &group, .atomic = group.options.zero_or_max_node_scaling.value_or(false)};
     row.resting_until = RestingUntil(group);
-    groups_.emplace(group.id, row);
+    groups_.push_back(row);
   }
   for (const auto* names : {&request_.deleting_empty, &request_.deleting_drain}) {
     for (const std::string& name : *names) {
       const NodeId node = snapshot_.FindNodeByName(name);
       if (node == kNone || node >= view_.nodes->size() || deleting_.Has(node)) continue;
       deleting_.Add(node);
-      const auto group = groups_.find(Facts(node).group);
-      if (group != groups_.end()) ++group->second.deleting;
+      const uint32_t group = Digests().Of(node).group;
+      if (group != kNone) ++groups_[group].deleting;
     }
   }
 }
@@ -166,34 +178,38 @@ bool Planner::Prefilter(NodeId node, GroupRow* row) {
 void Planner::FindCandidates() {
   plan_.unremovable.reserve(snapshot_.node_count());
   candidates_.reserve(snapshot_.node_count());
+  positions_.resize(view_.nodes->size());
+  const NodeDigests& digests = Digests();
+  uint32_t next = 0;
   for (const NodeId node : snapshot_.order()) {
-    if (node == kNone || node >= view_.nodes->size() || !Facts(node).present) continue;
-    const NodeFacts& facts = Facts(node);
-    const auto group = facts.group.empty() ? groups_.end() : groups_.find(facts.group);
-    GroupRow* row = group == groups_.end() ? nullptr : &group->second;
+    const uint32_t position = next++;
+    const NodeDigest digest = node == kNone ? NodeDigest{} : digests.Of(node);
+    if (!digest.present) continue;
+    positions_[node] = position;
+    GroupRow* row = digest.group == kNone ? nullptr : &groups_[digest.group];
     if (row != nullptr) ++row->registered;
-    if (facts.deletion_candidate) soft_tainted_.push_back(node);
+    if (digest.deletion_candidate) soft_tainted_.push_back(node);
     if (deleting_.Has(node)) {
       plan_.unremovable.push_back({.node = node, .reason = UnremovableReason::kCurrentlyBeingDeleted});
       continue;
     }
     destinations_.Add(node);
-    if (Prefilter(node, row)) candidates_.push_back({node, row, {}});
+    if (Prefilter(node, row)) candidates_.push_back({node, row});
   }
   plan_.candidates = candidates_.size();
 }
 
-void Planner::Order(std::vector<Candidate>& eligible) {
+void Planner::Order(std::vector<EligibleNode>& eligible) {
   const Drainability drainability(view_, options_, budgets_);
-  std::array<std::vector<Candidate>, 4> ranks;
-  for (Candidate& candidate : eligible) {
+  std::array<std::vector<EligibleNode>, 4> ranks;
+  for (EligibleNode& candidate : eligible) {
     bool waits = false;
     const bool empty = drainability.Empty(candidate.node, waits);
     const bool again = candidate.consolidated || state_.unneeded.Since(Facts(candidate.node).name).has_value();
     ranks[empty ? (waits ? 1 : 0) : (again ? 2 : 3)].push_back(std::move(candidate));
   }
   eligible.clear();
-  for (std::vector<Candidate>& rank : ranks) {
+  for (std::vector<EligibleNode>& rank : ranks) {
     eligible.insert(eligible.end(), std::make_move_iterator(rank.begin()), std::make_move_iterator(rank.end()));
   }
 }
@@ -213,24 +229,21 @@ void Planner::Cache(const Unremovable& unremovable) {
   ++state_.unremovable_changes;
 }
 
-std::vector<Planner::Candidate> Planner::Eligible() {
-  std::vector<Candidate> eligible;
+std::vector<Planner::EligibleNode> Planner::Eligible() {
+  std::vector<EligibleNode> eligible;
   UtilizationCalculator utilization(view_);
   EligibilityChecker checker(view_, options_, utilization);
-  for (Candidate& candidate : candidates_) {
-    std::optional<base::Time> recently;
-    if (!state_.unremovable.empty()) {
-      const auto found = state_.unremovable.find(Facts(candidate.node).name);
-      if (found != state_.unremovable.end()) recently = found->second.until;
-    }
-    candidate.consolidated =
+  for (const Candidate& candidate : candidates_) {
+    const auto found = recently_.find(candidate.node);
+    const auto recently = found == recently_.end() ? std::nullopt : std::optional(found->second);
+    const bool consolidated =
         stage_ == ConsolidationStage::kRemoving && state_.consolidation->Removes(Facts(candidate.node).name);
-    const Unremovable answer = checker.Check(candidate.node, candidate.group->group, recently, candidate.consolidated);
-    candidate.utilization = answer.utilization;
+    Unremovable answer =
+        checker.Check(candidate.node, Digests().Of(candidate.node), candidate.group->group, recently, consolidated);
     if (answer.reason == UnremovableReason::kNoReason) {
-      eligible.push_back(candidate);
+      eligible.push_back({candidate, std::move(answer.utilization), consolidated});
     } else {
-      plan_.unremovable.push_back(answer);
+      plan_.unremovable.push_back(std::move(answer));
     }
   }
   Order(eligible);
@@ -238,14 +251,14 @@ std::vector<Planner::Candidate> Planner::Eligible() {
 }
 
 void Planner::Categorize() {
-  const std::vector<Candidate> eligible = Eligible();
+  const std::vector<EligibleNode> eligible = Eligible();
   if (eligible.empty()) {
     state_.unneeded.Clear();
     state_.moves.EndPass();
     return;
   }
   std::vector<NodeId> order;
-  for (const Candidate& candidate : eligible) order.push_back(candidate.node);
+  for (const EligibleNode& candidate : eligible) order.push_back(candidate.node);
 
   scheduling::WhatIf what_if(snapshot_);
   RemovalSimulation simulation(view_, options_, budgets_, state_.hints, destinations_, order);
@@ -254,10 +267,10 @@ void Planner::Categorize() {
                                       options_.scale_down_unneeded_time, *state_.shortest_interval);
   const base::Instant started = request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic();
   std::vector<Removal> removals;
-  std::vector<const Candidate*> of;
+  std::vector<const EligibleNode*> of;
   size_t atomic = 0, next = 0;
   for (; next < eligible.size() && !StopEarly(removals.size(), atomic, limit, started); ++next) {
-    const Candidate& candidate = eligible[next];
+    const EligibleNode& candidate = eligible[next];
     ++plan_.simulated;
     auto result = simulation.Simulate(candidate.node);
     if (result) {
@@ -282,7 +295,7 @@ void Planner::Categorize() {
   KeepUnneeded(removals, of);
 }
 
-void Planner::KeepUnneeded(std::vector<Removal>& removals, const std::vector<const Candidate*>& of) {
+void Planner::KeepUnneeded(std::vector<Removal>& removals, const std::vector<const EligibleNode*>& of) {
   std::vector<std::string_view> names;
   for (const Removal& removal : removals) names.push_back(Facts(removal.node).name);
   state_.unneeded.Update(names, view_.now.Read());
@@ -321,7 +334,7 @@ UnremovableReason Planner::MayGo(const UnneededNode& node, std::map<const NodeGr
   }
   if (!node.on_completion.empty()) return UnremovableReason::kBlockedByOnCompletionPod;
   int64_t& size = sizes.try_emplace(node.group, node.group->target_size).first->second;
-  if (size - groups_.at(node.group->id).deleting <= node.group->min_size) return UnremovableReason::kNodeGroupMinSizeReached;
+  if (size - RowOf(*node.group).deleting <= node.group->min_size) return UnremovableReason::kNodeGroupMinSizeReached;
   if (!left.TryTake(node.node)) return UnremovableReason::kMinimalResourceLimitExceeded;
   --size;
   return UnremovableReason::kNoReason;
@@ -341,7 +354,7 @@ std::vector<size_t> Planner::CompleteAtomic(std::vector<size_t> chosen) {
   for (const size_t index : chosen) ++counts[plan_.unneeded[index].group];
   std::erase_if(chosen, [&](size_t index) {
     const UnneededNode& node = plan_.unneeded[index];
-    const GroupRow& row = groups_.at(node.group->id);
+    const GroupRow& row = RowOf(*node.group);
     if (!row.atomic || counts[node.group] == row.registered) return false;
     Stays(node, UnremovableReason::kAtomicScaleDownFailed);
     return true;
@@ -356,7 +369,7 @@ void Planner::ChooseDeletions() {
     const UnneededNode &x = plan_.unneeded[a], &y = plan_.unneeded[b];
     if (x.empty() != y.empty()) return x.empty();
     if (x.risky != y.risky) return y.risky;
-    return PositionOf(x.node) < PositionOf(y.node);
+    return positions_[x.node] < positions_[y.node];
   });
   std::map<const NodeGroup*, int64_t> sizes;
   ResourcesLeft left(view_, options_);
@@ -377,7 +390,7 @@ void Planner::ChooseDeletions() {
     (node.empty() ? empty : drain).push_back({index, node.group->id});
   }
   const auto group_of = [&](std::string_view id) {
-    const GroupRow& row = groups_.at(id);
+    const GroupRow& row = RowOf(*view_.groups.Find(id));
     return GroupForBudget{row.atomic, row.group->target_size, row.registered};
   };
   Deletions deletions = CropToBudgets(empty, drain, group_of,
@@ -399,7 +412,7 @@ void Planner::ChooseSoftTaints() {
   }
   for (const NodeId node : soft_tainted_) {
     if (plan_.untaint.size() >= budget) return;
-    if (!unneeded.Has(node) && !deleting_.Has(node) && groups_.contains(Facts(node).group)) plan_.untaint.push_back(node);
+    if (!unneeded.Has(node) && !deleting_.Has(node) && Digests().Of(node).group != kNone) plan_.untaint.push_back(node);
   }
   budget -= plan_.untaint.size();
   std::vector<NodeId> wanted;
@@ -407,7 +420,7 @@ void Planner::ChooseSoftTaints() {
     const NodeFacts& facts = Facts(node.node);
     if (!facts.deletion_candidate && !facts.to_be_deleted && !going.Has(node.node)) wanted.push_back(node.node);
   }
-  std::sort(wanted.begin(), wanted.end(), [&](NodeId a, NodeId b) { return PositionOf(a) < PositionOf(b); });
+  std::sort(wanted.begin(), wanted.end(), [&](NodeId a, NodeId b) { return positions_[a] < positions_[b]; });
   wanted.resize(std::min(wanted.size(), budget));
   plan_.taint = std::move(wanted);
 }

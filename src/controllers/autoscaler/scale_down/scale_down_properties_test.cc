@@ -209,5 +209,72 @@ RC_GTEST_PROP(ScaleDownPropertiesTest, TheOrderInWhichObjectsComeDoesNotMatter, 
   RC_ASSERT(described[0] == described[1]);
 }
 
+/// One change of what a loop goes by. True: of facts of nodes.
+bool Change(Setting& setting, base::Random& random, int step) {
+  World& world = setting.world;
+  const auto node = static_cast<scheduling::NodeId>(random.Below(world.nodes.size()));
+  NodeFacts& facts = world.nodes[node];
+  providers::NodeGroup& group = world.groups.groups[random.Below(world.groups.groups.size())];
+  switch (random.Below(10)) {
+    case 0:
+      facts.ready = !facts.ready;
+      return true;
+    case 1:
+      facts.scale_down_disabled = !facts.scale_down_disabled;
+      return true;
+    case 2:
+      facts.to_be_deleted = random.Chance(0.5) ? std::optional(world.now) : std::nullopt;
+      return true;
+    case 3:
+      facts.deletion_candidate = random.Chance(0.5) ? std::optional(world.now) : std::nullopt;
+      return true;
+    case 4:
+      facts.group = random.Chance(0.2) ? "" : group.id;
+      return true;
+    case 5:
+      group.min_size = random.Between(int64_t{0}, group.target_size);
+      return false;
+    case 6:
+      group.options.scale_down_utilization_threshold = random.Chance(0.5) ? 0.2 : 0.8;
+      setting.options.scale_down_unready_enabled = random.Chance(0.8);
+      setting.options.ignore_daemonsets_utilization = random.Chance(0.5);
+      return false;
+    case 7:
+      if (!world.budgets.empty()) world.budgets.front().allowed = random.Between(int64_t{0}, int64_t{4});
+      return false;
+    case 8:
+      if (world.PodOf(facts.name + "-1") != scheduling::kNone) world.Remove(facts.name + "-1");
+      return false;
+    default: {
+      PodFacts& pod = world.Pod("late-" + std::to_string(step), 100, 1, facts.name);
+      pod.daemon = random.Chance(0.3);
+      return false;
+    }
+  }
+}
+
+RC_GTEST_PROP(ScaleDownPropertiesTest, KeptDigestsMakeNoDifference, (uint64_t seed)) {
+  const auto setting = Make(seed, false);
+  base::Random random(seed + 2);
+  NodeDigests kept;
+  ScaleDownState with, without;
+  uint64_t revision = 1;
+  for (int step = 0; step < 12; ++step) {
+    for (uint64_t changes = random.Below(3); changes > 0; --changes) {
+      if (Change(*setting, random, step)) ++revision;
+    }
+    setting->world.now += random.Chance(0.5) ? 10s : 2min;
+    ClusterView view = setting->world.View();
+    view.nodes_revision = revision;
+    const ScaleDownPlan expected = PlanScaleDown(view, setting->options, setting->request, without);
+    const std::string described = Describe(*setting, view, without, expected);
+    kept.Update(view);
+    view.digests = &kept;
+    const ScaleDownPlan plan = PlanScaleDown(view, setting->options, setting->request, with);
+    RC_ASSERT(Describe(*setting, view, with, plan) == described);
+    RC_ASSERT(with.SameMemory(without));
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::autoscaler::scale_down_properties_test
