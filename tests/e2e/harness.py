@@ -26,10 +26,10 @@ EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
 
 @functools.cache
 def kubectls():
-    """{version: path}: Debian's kubectl 1.20 and a newer one from PATH, where they are."""
+    """{version: path}: Debian's kubectl 1.20 and a newer one, of PATH or else Debian 13's, where they are."""
     found = {}
-    for path in (ROOT / "build/kubectl-1.20/usr/bin/kubectl", shutil.which("kubectl")):
-        if path is None or not pathlib.Path(path).exists():
+    for path in (ROOT / "build/kubectl-1.20/usr/bin/kubectl", shutil.which("kubectl"), ROOT / "build/kubectl-trixie/usr/bin/kubectl"):
+        if len(found) == 2 or path is None or not pathlib.Path(path).exists():
             continue
         found.setdefault(version_of(path), str(path))
     return found
