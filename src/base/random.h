@@ -34,7 +34,6 @@ class Random {
   /// A version 4 UUID.
   std::string Uuid();
 
-  uint64_t seed() const { return seed_; }
   /// The next numbers are the same.
   bool operator==(const Random&) const = default;
 

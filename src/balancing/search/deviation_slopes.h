@@ -50,7 +50,6 @@ class DeviationSlopes {
   double LocalMore(size_t local, double load) const { return 2 * local_[local] * load; }
   /// The first of the service's metrics for LocalChange, the others follow; kNoId: it has no local domain.
   uint32_t LocalOf(ServiceId service) const { return first_local_[service]; }
-  size_t locals() const { return local_.size(); }
   /// How far the node's load is from the average, in shares of capacity where the score is by percentage; 0 where loads do not
   /// count.
   double Excess(size_t term, NodeId node) const {

@@ -62,8 +62,7 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   bool stopped = false;
   ControllerStats stats;
   std::set<std::string> conflicts_in_a_row;
-  std::set<std::string> failing;
-  std::set<std::string> told;                       // those of `failing` that the log has as such
+  std::set<std::string> told;                       // those that the log says keep failing
   std::map<std::string, base::Instant> away_since;  // when a key's failures began
   base::Counter succeeded, failed, conflicted;
   base::Histogram duration;
@@ -102,7 +101,6 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
 
   void Succeeded(const std::string& key, const ReconcileResult& result) {
     succeeded.Add();
-    failing.erase(key);
     away_since.erase(key);
     if (told.erase(key) > 0) {
       base::log::Info("key recovered", {{"controller", name}, {"key", key}, {"failures", queue.Failures(key)}});
@@ -136,7 +134,6 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
     const base::Instant now = clock.Monotonic();
     const base::Instant since = away_since.try_emplace(key, now).first->second;
     const bool usual = IsAway(error) && now - since < kUsualOutage;
-    if (failures >= kFailingAfter) failing.insert(key);
     if (usual) {
       base::log::Debug("reconcile failed", {{"controller", name}, {"key", key}, {"failures", failures}, {"error", error}});
     } else if (failures >= kFailingAfter && told.insert(key).second) {
@@ -184,7 +181,5 @@ const std::string& Controller::name() const { return state_->name; }
 const std::shared_ptr<base::Strand>& Controller::strand() const { return state_->strand; }
 
 const ControllerStats& Controller::stats() const { return state_->stats; }
-
-size_t Controller::failing_keys() const { return state_->failing.size(); }
 
 }  // namespace evenkeel::controllers::runtime

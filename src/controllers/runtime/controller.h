@@ -62,8 +62,6 @@ class Controller {
   const std::string& name() const;
   const std::shared_ptr<base::Strand>& strand() const;
   const ControllerStats& stats() const;
-  /// Keys that have failed 5 times in a row or more since they last succeeded.
-  size_t failing_keys() const;
 
  private:
   struct State;

@@ -138,6 +138,4 @@ int WorkQueue::Failures(const std::string& key) const {
 
 size_t WorkQueue::size() const { return state_->ready.size(); }
 
-size_t WorkQueue::delayed() const { return state_->delayed.size(); }
-
 }  // namespace evenkeel::controllers::runtime

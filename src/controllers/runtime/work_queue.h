@@ -47,8 +47,6 @@ class WorkQueue {
   int Failures(const std::string& key) const;
   /// Keys ready to be processed.
   size_t size() const;
-  /// Keys that wait for their time.
-  size_t delayed() const;
 
  private:
   struct State;

@@ -22,7 +22,6 @@ class AddressPool {
   /// Takes a given address; false when it is not of this pool or already taken.
   bool Reserve(std::string_view address);
   void Release(std::string_view address);
-  size_t taken() const { return taken_.size(); }
 
  private:
   uint32_t first_ = 0, last_ = 0, next_ = 0;

@@ -242,11 +242,6 @@ Value MakeString(Arena& arena, std::string_view text) { return Value::String(are
 Value NoSuchOverload() { return Value::Error("no such overload"); }
 Value NoSuchKey(const Value& key, Arena& arena) { return MakeError(arena, "no such key: " + KeyText(key)); }
 
-bool SameKey(const Value& a, const Value& b) {
-  Value x, y;
-  return AsKey(a, x) && AsKey(b, y) && SameNormalKey(x, y);
-}
-
 Value Equal(const Value& a, const Value& b, Arena& arena) {
   if (a.IsError()) return a;
   if (b.IsError()) return b;

@@ -187,8 +187,6 @@ Value MakeError(Arena& arena, std::string_view message);
 Value MakeString(Arena& arena, std::string_view text);
 Value NoSuchOverload();
 Value NoSuchKey(const Value& key, Arena& arena);
-/// As a map keeps numbers: 1, 1u and 1.0 are one key.
-bool SameKey(const Value& a, const Value& b);
 
 /// A bool, or an error where the left side is of one of Kubernetes' own types and the right one is not. Different types differ.
 Value Equal(const Value& a, const Value& b, Arena& arena);

@@ -54,7 +54,6 @@ class AdmissionPolicy {
   Verdict Judge(const AdmissionInput& input) const;
 
   bool ignores_failures() const { return ignores_failures_; }
-  bool has_params() const { return has_params_; }
 
  private:
   struct Validation {

@@ -124,7 +124,6 @@ class Schema final : public MergeSchema {
   const MergeSchema* Item() const override { return item; }
   bool merges() const override { return patch_merge; }
   std::string_view merge_key() const override { return patch_merge_key; }
-  bool retain_keys() const override { return patch_retain_keys; }
 
   /// True when nothing below has a default: ApplyDefaults stops here. Kept by SchemaSet::Seal.
   bool free_of_defaults = false;

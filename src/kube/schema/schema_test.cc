@@ -50,7 +50,7 @@ TEST(SchemaTextTest, ReadsTypesDefaultsAndPatchStrategies) {
   EXPECT_EQ(containers->schema->list_keys, std::vector<std::string>{"name"});
   EXPECT_EQ(containers->schema->item->name, "Container");
   EXPECT_EQ(*spec->FindField("terminationGracePeriodSeconds")->default_value, Json(30));
-  EXPECT_TRUE(spec->FindField("volumes")->schema->retain_keys());
+  EXPECT_TRUE(spec->FindField("volumes")->schema->patch_retain_keys);
   EXPECT_EQ(spec->FindField("noSuchField"), nullptr);
 }
 

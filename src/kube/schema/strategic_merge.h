@@ -20,9 +20,6 @@ class MergeSchema {
   virtual bool merges() const = 0;
   /// Of a merged list: the member that identifies an item, e.g. "name"; empty for lists of strings or numbers.
   virtual std::string_view merge_key() const = 0;
-  /// Of an object: clients send $retainKeys for it, because its members exclude each other (patchStrategy retainKeys).
-  /// Applying a patch obeys that directive wherever it stands.
-  virtual bool retain_keys() const = 0;
 };
 
 /// Applies the patch to `target`. Objects merge, null removes, other values replace; lists replace, or merge where the schema

@@ -20,7 +20,6 @@ struct FakeMergeSchema final : MergeSchema {
   const MergeSchema* Item() const override { return item; }
   bool merges() const override { return merged; }
   std::string_view merge_key() const override { return key; }
-  bool retain_keys() const override { return false; }
 
   std::map<std::string_view, const MergeSchema*> fields;
   const MergeSchema* item = nullptr;

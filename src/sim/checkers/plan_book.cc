@@ -21,7 +21,7 @@ int64_t MovesOf(const PublishedPlan& plan) {
   return std::ranges::count_if(plan.moves, [&](const auto& move) { return move.epoch == plan.epoch && move.from >= 0; });
 }
 
-bool PlanBook::See(const ApiWrite& write, base::Instant now) {
+bool PlanBook::See(const ApiWrite& write) {
   if (write.api != kHub || !write.took_effect) return false;
   const std::string& user = write.record.user.name;
   // Every process has one Lease of its own on the hub, named after its identity.
@@ -35,7 +35,6 @@ bool PlanBook::See(const ApiWrite& write, base::Instant now) {
   if (!plan) return false;
   before_ = std::exchange(plan_, *std::move(plan));
   leader_ = user;
-  written_ = now;
   return true;
 }
 

@@ -18,14 +18,13 @@ int64_t MovesOf(const controllers::distribution::PublishedPlan& plan);
 class PlanBook {
  public:
   /// Call it once for each write, in order. True when there is a new plan.
-  bool See(const ApiWrite& write, base::Instant now);
+  bool See(const ApiWrite& write);
 
   const controllers::distribution::PublishedPlan& plan() const { return plan_; }
   /// What the plan changed of the one before, for people: "2 moves, 5 weights".
   std::string Changes() const;
   /// Whether it counts some member differently than the one before.
   bool WeightsChanged() const;
-  base::Instant written() const { return written_; }
   /// The user who wrote it; "" before the first.
   const std::string& leader() const { return leader_; }
   /// The user who is to look after the member; "" for nobody.
@@ -33,7 +32,6 @@ class PlanBook {
 
  private:
   controllers::distribution::PublishedPlan plan_, before_;
-  base::Instant written_{};
   std::string leader_;
   std::map<std::string, std::string> identities_;  ///< by user
 };

@@ -367,7 +367,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
       Record(write.api, "eviction", fmt::format("{}/{} by {}", write.record.ns, write.record.name, write.record.user.name));
     }
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
-    if (plans_.See(write, now())) SeePlan(write.record.user.name);
+    if (plans_.See(write)) SeePlan(write.record.user.name);
   }
   CountChecks();
   for (const auto& checker : checkers_) checker->OnWrite(write, change);
