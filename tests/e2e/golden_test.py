@@ -146,13 +146,17 @@ class ContractsTest(GoldenTestCase):
             server.kubectl("create", "-f", "-", stdin=subprocess.run(kinds, capture_output=True, text=True, check=True).stdout)
         address, config = cluster_of(server.kubectl)
         server.kubectl("create", "-f", "-", stdin=(inputs / "fleet.yaml").read_text().replace("SERVER", address))
-        east = self.add_cluster(server, "east", address, config)
-        west = self.add_cluster(server, "west", "https://127.0.0.1:1", "{}")
-        # Clusters are ranked by their uids, which the server draws.
+        east, west = self.add_clusters(server, address, config)
+        # Clusters are ranked by their uids, which the server draws. Both anew: one alone may be nearly the last of all.
         while west < east:
-            server.kubectl("-n", "evenkeel", "delete", "secret", "west")
-            west = self.add_cluster(server, "west", "https://127.0.0.1:1", "{}")
+            server.kubectl("-n", "evenkeel", "delete", "secret", "east", "west")
+            east, west = self.add_clusters(server, address, config)
         return {address: "SERVER", east: "UID of east", west: "UID of west"}
+
+    def add_clusters(self, server, address, config):
+        """The uids of east and west."""
+        return (self.add_cluster(server, "east", address, config),
+                self.add_cluster(server, "west", "https://127.0.0.1:1", "{}"))
 
     def add_cluster(self, server, name, address, config):
         """Its uid."""
