@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # An API server on a disk of 4 MiB: the disk fills up, and then gets more room. What does the API server answer meanwhile?
 #   examples/full-disk.sh build/release/evenkeel
-# The disk is a tmpfs in a mount namespace of this script's own, so nothing of it stays.
+# The disk is a tmpfs in a mount namespace of this script's own, so nothing of it stays. Where that is refused (in a chroot), root
+# mounts it for all, and the script unmounts it.
 set -euo pipefail
 if [ "${2:-}" != inside ]; then
-  exec unshare --map-root-user --mount "$0" "$(realpath "$1")" inside
+  inside=("$0" "$(realpath "$1")" inside)
+  if unshare --map-root-user --mount true 2>/dev/null; then exec unshare --map-root-user --mount "${inside[@]}"; fi
+  exec "${inside[@]}"
 fi
 program=$1
 disk=$(mktemp --directory)
