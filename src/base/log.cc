@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace evenkeel::base::log {
 namespace {
 
@@ -42,8 +44,7 @@ spdlog::level::level_enum ToSpdlog(Level level) {
 
 bool CarriesSecret(std::string_view key) {
   static constexpr std::array<std::string_view, 5> kEndings = {"token", "password", "authorization", "key-data", "keydata"};
-  std::string lower(key);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = Lower(key);
   return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return lower.ends_with(ending); });
 }
 

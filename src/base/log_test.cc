@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::base::log::log_test {
 namespace {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/text.h"
+
 namespace evenkeel::base {
 namespace {
 
@@ -34,8 +36,6 @@ CalendarTime CalendarOf(Time time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   return {seconds, static_cast<int32_t>((time - seconds).count())};
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads fixed-width pieces; a failed read stays failed.
 class TimeReader {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 #include "dashboard/actions/action_request.h"
 #include "dashboard/documents.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace evenkeel::dashboard {
 namespace {
 
@@ -64,9 +66,7 @@ std::string CookieOf(const HttpRequest& request, std::string_view name) {
 
 // "name", "name:80", "1.2.3.4:80", "[::1]:80" -> the part before the port, without brackets, in lower case.
 std::string HostOf(const HttpRequest& request) {
-  std::string host = HeaderOf(request, "host");
-  std::ranges::transform(host, host.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string host = base::Lower(HeaderOf(request, "host"));
   if (const size_t end = host.find(']'); host.starts_with('[')) return end == host.npos ? "" : host.substr(1, end - 1);
   return host.substr(0, host.rfind(':'));
 }

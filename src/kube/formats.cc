@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
@@ -11,9 +12,7 @@
 namespace evenkeel::kube {
 namespace {
 
-bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
 bool IsHex(char letter) { return std::isxdigit(static_cast<unsigned char>(letter)) != 0; }
-bool IsLetter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
 
 /// The pattern of one place, compiled where it is first needed.
 template <const char* kText>
@@ -54,8 +53,7 @@ bool IsDate(std::string_view text) {
 }
 
 bool IsDateTime(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  const std::string lower = base::Lower(text);
   const size_t split = lower.find('t');
   if (split == lower.npos || !IsDate(std::string_view(lower).substr(0, split))) return false;
   std::string_view time = std::string_view(lower).substr(split + 1);
@@ -89,7 +87,7 @@ bool IsCidr(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == text.npos || !IsIp(text.substr(0, slash))) return false;
   const std::string_view bits = text.substr(slash + 1);
-  if (bits.empty() || bits.size() > 3 || !std::all_of(bits.begin(), bits.end(), IsDigit)) return false;
+  if (bits.empty() || bits.size() > 3 || !std::all_of(bits.begin(), bits.end(), base::IsDigit)) return false;
   // Of an IPv4 address within IPv6 it is 128, too.
   return std::stoi(std::string(bits)) <= (text.substr(0, slash).find(':') == text.npos ? 32 : 128);
 }
@@ -122,8 +120,8 @@ bool IsSpaceOrDash(char letter) {
 
 bool IsIsbn10(std::string_view text) {
   const std::string digits = Without(text, IsSpaceOrDash);
-  if (digits.size() != 10 || !std::all_of(digits.begin(), digits.end() - 1, IsDigit)) return false;
-  if (!IsDigit(digits[9]) && digits[9] != 'X') return false;
+  if (digits.size() != 10 || !std::all_of(digits.begin(), digits.end() - 1, base::IsDigit)) return false;
+  if (!base::IsDigit(digits[9]) && digits[9] != 'X') return false;
   int sum = 10 * (digits[9] == 'X' ? 10 : digits[9] - '0');
   for (int i = 0; i < 9; ++i) sum += (i + 1) * (digits[static_cast<size_t>(i)] - '0');
   return sum % 11 == 0;
@@ -131,7 +129,7 @@ bool IsIsbn10(std::string_view text) {
 
 bool IsIsbn13(std::string_view text) {
   const std::string digits = Without(text, IsSpaceOrDash);
-  if (digits.size() != 13 || !std::all_of(digits.begin(), digits.end(), IsDigit)) return false;
+  if (digits.size() != 13 || !std::all_of(digits.begin(), digits.end(), base::IsDigit)) return false;
   int sum = 0;
   for (size_t i = 0; i < 13; ++i) sum += (i % 2 == 0 ? 1 : 3) * (digits[i] - '0');
   return sum % 10 == 0;
@@ -140,7 +138,7 @@ bool IsIsbn13(std::string_view text) {
 bool IsIsbn(std::string_view text) { return IsIsbn10(text) || IsIsbn13(text); }
 
 bool IsCreditCard(std::string_view text) {
-  const std::string digits = Without(text, [](char letter) { return !IsDigit(letter); });
+  const std::string digits = Without(text, [](char letter) { return !base::IsDigit(letter); });
   if (!Matches<kCreditCard>(digits)) return false;
   int sum = 0;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -159,8 +157,7 @@ bool KnowsUnit(std::string_view unit) {
   // The last name of each unit may go on ("seconds").
   static constexpr std::array<std::string_view, 8> kBeginnings = {"nano", "micro", "milli", "sec",
                                                                   "min",  "hour",  "day",   "week"};
-  std::string lower(unit);
-  for (char& letter : lower) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  const std::string lower = base::Lower(unit);
   return std::ranges::find(kExact, lower) != kExact.end() ||
          std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return lower.starts_with(beginning); });
 }
@@ -170,16 +167,17 @@ bool IsDuration(std::string_view text) {
   if (base::ParseDuration(text)) return true;
   bool found = false;
   for (size_t i = 0; i < text.size();) {
-    if (!IsDigit(text[i])) {
+    if (!base::IsDigit(text[i])) {
       ++i;
       continue;
     }
     const size_t digits = i;
-    while (i < text.size() && IsDigit(text[i])) ++i;
+    while (i < text.size() && base::IsDigit(text[i])) ++i;
     const std::string_view number = text.substr(digits, i - digits);
     while (i < text.size() && (text[i] == ' ' || (text[i] >= '\t' && text[i] <= '\r' && text[i] != '\v'))) ++i;
     const size_t unit = i;
-    while (i < text.size() && (IsLetter(text[i]) || text.substr(i).starts_with("µ"))) i += IsLetter(text[i]) ? 1 : 2;
+    while (i < text.size() && (base::IsLetter(text[i]) || text.substr(i).starts_with("µ")))
+      i += base::IsLetter(text[i]) ? 1 : 2;
     if (i == unit) continue;
     if (number.size() > 18) return false;  // more than an int holds
     found = found || KnowsUnit(text.substr(unit, i - unit));
@@ -196,14 +194,14 @@ bool IsPercentEncoded(std::string_view text) {
 }
 
 bool IsPort(std::string_view text) {
-  return text.empty() || (text[0] == ':' && std::all_of(text.begin() + 1, text.end(), IsDigit));
+  return text.empty() || (text[0] == ':' && std::all_of(text.begin() + 1, text.end(), base::IsDigit));
 }
 
 bool IsAuthority(std::string_view text) {
   if (const size_t at = text.rfind('@'); at != text.npos) {
     const std::string_view user = text.substr(0, at);
     for (const char letter : user) {
-      if (!IsLetter(letter) && !IsDigit(letter) &&
+      if (!base::IsLetter(letter) && !base::IsDigit(letter) &&
           std::string_view("-._:~!$&'()*+,;=%@").find(letter) == std::string_view::npos)
         return false;
     }
@@ -222,7 +220,7 @@ bool IsAuthority(std::string_view text) {
       // Only bytes that are no ASCII, and the sign itself.
       if (i + 2 >= text.size() || !IsHex(text[i + 1]) || !IsHex(text[i + 2])) return false;
       if (text[i + 1] < '8' && text.substr(i, 3) != "%25") return false;
-    } else if (static_cast<unsigned char>(text[i]) < 0x80 && !IsLetter(text[i]) && !IsDigit(text[i]) &&
+    } else if (static_cast<unsigned char>(text[i]) < 0x80 && !base::IsLetter(text[i]) && !base::IsDigit(text[i]) &&
                std::string_view("-_.~!$&'()*+,;=:[]<>\"").find(text[i]) == std::string_view::npos) {
       return false;
     }
@@ -240,12 +238,12 @@ bool IsUri(std::string_view text) {
   bool scheme = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
-    if (IsLetter(letter)) continue;
+    if (base::IsLetter(letter)) continue;
     if (letter == ':') {
       if (i == 0) return false;
       scheme = true;
       text.remove_prefix(i + 1);
-    } else if (i > 0 && (IsDigit(letter) || letter == '+' || letter == '-' || letter == '.')) {
+    } else if (i > 0 && (base::IsDigit(letter) || letter == '+' || letter == '-' || letter == '.')) {
       continue;
     }
     break;
@@ -262,7 +260,7 @@ bool IsUri(std::string_view text) {
 }
 
 bool IsAtomLetter(char letter) {
-  return static_cast<unsigned char>(letter) >= 0x80 || IsLetter(letter) || IsDigit(letter) ||
+  return static_cast<unsigned char>(letter) >= 0x80 || base::IsLetter(letter) || base::IsDigit(letter) ||
          std::string_view("!#$%&'*+-/=?^_`{|}~").find(letter) != std::string_view::npos;
 }
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "base/input/ascii.h"
 #include "base/parse_number.h"
+#include "base/text.h"
 
 namespace evenkeel::kube {
 

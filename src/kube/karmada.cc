@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/input/ascii.h"
+#include "base/text.h"
 
 namespace evenkeel::kube::karmada {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "kube/object.h"
 

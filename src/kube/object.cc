@@ -1,5 +1,7 @@
 #include "kube/object.h"
 
+#include "base/text.h"
+
 namespace evenkeel::kube {
 namespace {
 
@@ -49,11 +51,7 @@ std::string_view MetadataText(const Json& object, std::string_view key) {
   return metadata == nullptr ? std::string_view() : TextOf(*metadata, key);
 }
 
-bool IsAlphanumeric(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
-}
-
-bool IsLowerAlphanumeric(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9'); }
+bool IsLowerAlphanumeric(char letter) { return (letter >= 'a' && letter <= 'z') || base::IsDigit(letter); }
 
 /// Alphanumeric at both ends, `middle` characters allowed between.
 bool HasShape(std::string_view text, bool (*alphanumeric)(char), std::string_view middle) {
@@ -258,12 +256,12 @@ std::string CheckQualifiedName(std::string_view name) {
   }
   if (local.empty()) return "name part must be non-empty";
   if (local.size() > 63) return "name part must be no more than 63 characters";
-  return HasShape(local, IsAlphanumeric, "-_.") ? "" : std::string(kQualifiedRule);
+  return HasShape(local, base::IsAlphanumeric, "-_.") ? "" : std::string(kQualifiedRule);
 }
 
 std::string CheckLabelValue(std::string_view value) {
   if (value.size() > 63) return "must be no more than 63 characters";
-  return value.empty() || HasShape(value, IsAlphanumeric, "-_.") ? "" : std::string(kLabelValueRule);
+  return value.empty() || HasShape(value, base::IsAlphanumeric, "-_.") ? "" : std::string(kLabelValueRule);
 }
 
 }  // namespace evenkeel::kube

@@ -5,7 +5,7 @@
 #include "kube/quantity.h"
 #include "providers/cluster_api_objects.h"
 
-#include "base/split.h"
+#include "base/text.h"
 
 namespace evenkeel::providers {
 namespace {

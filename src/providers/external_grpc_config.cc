@@ -1,3 +1,4 @@
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "providers/external_grpc.h"
 #include "providers/warnings.h"

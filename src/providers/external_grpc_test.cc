@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/executor.h"
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "base/port_testing.h"
 #include "kube/object.h"
@@ -225,9 +226,8 @@ TEST_F(ExternalGrpcTest, RefreshReadsEverything) {
   *cloud.instances.add_instances() = MakeInstance("x://5", 0, "IGNORED", 1);
   Start();
   std::vector<Json> nodes;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 300; ++i)
     nodes.push_back(Yaml("{metadata: {name: a-" + std::to_string(i) + "}, spec: {providerID: 'x://1'}}"));
-  }
   nodes.push_back(Yaml("{metadata: {name: master}}"));
   const auto groups = provider->Refresh(nodes);
   ASSERT_TRUE(groups) << groups.error().message();

@@ -5,7 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::providers {
 namespace {

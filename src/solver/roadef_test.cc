@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "solver/verify.h"
 
 namespace evenkeel::solver::roadef_test {

@@ -3,6 +3,7 @@
 #include "balancing/input/state_reader.h"
 #include "balancing/model/messages.h"
 #include "base/input/yaml.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -14,7 +15,7 @@ struct Parsed {
 
 /// JSON into one arena: large states are JSON, and their values all go together.
 base::Result<Parsed> Parse(std::string_view text, const std::string& file) {
-  const size_t first = text.find_first_not_of(kSpaces);
+  const size_t first = text.find_first_not_of(base::kBlanks);
   if (first != std::string_view::npos && text[first] == '{') {
     auto json = base::ParseJson(text, file, boost::json::make_shared_resource<boost::json::monotonic_resource>());
     if (json) return Parsed{*std::move(json), TextSyntax::kJson};

@@ -4,6 +4,7 @@
 #include "balancing/input/utf16.h"
 #include "balancing/model/messages.h"
 #include "balancing/model/settings_table.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace evenkeel::balancing {
@@ -97,7 +98,7 @@ base::Status ManifestBuilder::SetNodeCount(std::string_view node_type, std::stri
   if (!is_new) return {};
   const std::string what = "node type " + OneLine(node_type) + ": " + std::string(kNodeCount) + ": ";
   int64_t nodes = 0;
-  if (const auto read = base::ReadOption(Trimmed(count), nodes, {.min = 0, .max = kNodesOfTypeMax}); !read) {
+  if (const auto read = base::ReadOption(base::Trimmed(count), nodes, {.min = 0, .max = kNodesOfTypeMax}); !read) {
     return Refused(offset, what + read.error().message());
   }
   counted_nodes_ += nodes;
@@ -155,7 +156,7 @@ base::Status ManifestBuilder::SetCapacity(std::string_view node_type, std::strin
   EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, kCapacities, metric, value, offset));
   if (!is_new) return {};
   int64_t amount = 0;
-  if (const auto read = base::ReadOption(Trimmed(value), amount, {.min = 0}); !read) {
+  if (const auto read = base::ReadOption(base::Trimmed(value), amount, {.min = 0}); !read) {
     const std::string what = "node type " + OneLine(node_type) + ": capacity " + OneLine(metric) + ": ";
     return Refused(offset, what + read.error().message());
   }
@@ -213,7 +214,7 @@ base::Result<Manifest> ReadManifest(std::string_view text, const std::string& fi
     return builder.Refused(zero, "contains a zero byte; the file must be UTF-8");
   }
   if (const size_t wrong = base::FindNotUtf8(text); wrong != std::string_view::npos) return builder.Refused(wrong, "not UTF-8");
-  const size_t first = text.find_first_not_of(kSpaces);
+  const size_t first = text.find_first_not_of(base::kBlanks);
   if (first == std::string_view::npos) return builder.Refused(0, "empty; expected ClusterManifest.xml or ClusterConfig.json");
   if (text[first] == '<') {
     EVENKEEL_TRY(ReadXmlManifest(text, builder));

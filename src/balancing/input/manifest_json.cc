@@ -4,6 +4,7 @@
 #include "balancing/input/manifest_builder.h"
 #include "balancing/model/messages.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -19,7 +20,7 @@ struct JsonText {
 };
 
 JsonText WithBraces(std::string_view text) {
-  if (text[text.find_first_not_of(kSpaces)] != '"') return {std::string(text), 0};
+  if (text[text.find_first_not_of(base::kBlanks)] != '"') return {std::string(text), 0};
   return {"{" + std::string(text) + "}", 1};
 }
 
@@ -35,7 +36,7 @@ void DropTrailingCommas(JsonText& json, ManifestBuilder& builder) {
       in_string = c != '"';
       continue;
     }
-    if (kSpaces.find(c) != std::string_view::npos) continue;
+    if (base::kBlanks.find(c) != std::string_view::npos) continue;
     if ((c == ']' || c == '}') && comma != std::string::npos) {
       json.text[comma] = ' ';
       builder.Warn(json.Original(comma), std::string("a comma before ") + c + " is left out");
@@ -57,7 +58,7 @@ base::Result<base::Json> Parse(const JsonText& json, const ManifestBuilder& buil
     return builder.Refused(json.Original(used),
                            "invalid JSON: " + (too_deep ? "nested deeper than 100 levels" : error.message()));
   }
-  const size_t rest = json.text.find_first_not_of(kSpaces, used);
+  const size_t rest = json.text.find_first_not_of(base::kBlanks, used);
   if (rest != std::string::npos) return builder.Refused(json.Original(rest), "invalid JSON: something follows the value");
   return parser.release();
 }
@@ -213,7 +214,7 @@ base::Status JsonReader::ReadNodeType(const Located& node_type) {
   EVENKEEL_ASSIGN(const std::string_view type, Name(node_type));
   builder_.AddNodeType(type);
   return ForEachMember(node_type, "a node type", [&](std::string_view key, const Located& at) -> base::Status {
-    if (EqualIgnoringCase(key, kOverridesSection)) return ReadOverrides(at, type);
+    if (base::EqualIgnoringCase(key, kOverridesSection)) return ReadOverrides(at, type);
     if (key == "vmInstanceCount") return ReadNodeCount(at, type);
     const bool capacities = key == "capacities";
     if ((!capacities && key != "placementProperties") || at.value->is_null()) return {};

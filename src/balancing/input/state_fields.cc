@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "balancing/model/messages.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -182,7 +183,7 @@ base::Result<size_t> StateFile::WordIndex(const base::Json& value, const Where& 
                                           std::span<const std::string_view> words) const {
   if (const boost::json::string* text = value.if_string()) {
     for (size_t i = 0; i < words.size(); ++i) {
-      if (EqualIgnoringCase(*text, words[i])) return i;
+      if (base::EqualIgnoringCase(*text, words[i])) return i;
     }
   }
   return Refused(where, OneLine(base::ToText(value)) + " is none of " + JoinedWithOr(words));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "balancing/model/messages.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // Longer than any reference, "&#x10FFFF;" with some zeros.
 constexpr size_t kReferenceMax = 40;
 
-bool EndsName(char c) { return kSpaces.find(c) != std::string_view::npos || c == '>' || c == '/'; }
+bool EndsName(char c) { return base::kBlanks.find(c) != std::string_view::npos || c == '>' || c == '/'; }
 
 class XmlScanner {
  public:
@@ -72,7 +73,7 @@ base::Status XmlScanner::CheckReferences(size_t from, size_t to) const {
 base::Status XmlScanner::ScanText() {
   const size_t end = std::min(text_.find('<', at_), text_.size());
   if (depth_ == 0) {
-    const size_t first = text_.find_first_not_of(kSpaces, at_);
+    const size_t first = text_.find_first_not_of(base::kBlanks, at_);
     if (first < end) return builder_.Refused(first, "invalid XML: text outside of all elements");
   }
   EVENKEEL_TRY(CheckReferences(at_, end));
@@ -82,7 +83,7 @@ base::Status XmlScanner::ScanText() {
 
 bool XmlScanner::IsClosedNext(size_t at, std::string_view name) const {
   for (;;) {
-    at = std::min(text_.find_first_not_of(kSpaces, at), text_.size());
+    at = std::min(text_.find_first_not_of(base::kBlanks, at), text_.size());
     if (at == text_.size()) return false;
     // Text in between is for the reader to refuse.
     if (text_[at] != '<') return true;

@@ -7,6 +7,7 @@
 
 #include "balancing/model/expression_parser.h"
 #include "balancing/model/messages.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -46,9 +47,7 @@ struct Uri {
 std::optional<Uri> ParseUri(std::string_view text) {
   const size_t colon = text.find(":/");
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  const auto in_scheme = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
-  };
+  const auto in_scheme = [](char c) { return base::IsAlphanumeric(c) || c == '+' || c == '.' || c == '-'; };
   if (!std::ranges::all_of(text.substr(0, colon), in_scheme)) return std::nullopt;
   return Uri{text.substr(0, colon), DomainSegments(text)};
 }

@@ -1,6 +1,7 @@
 #include "balancing/model/expression_parser.h"
 
 #include "balancing/model/messages.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -12,8 +13,6 @@ constexpr size_t kBytesMax = 64u << 10;
 // The longer ones first where one begins with another.
 constexpr std::string_view kSymbols[] = {
     "(", ")", "||", "&&", "==", "!=", ">=", "<=", "<", ">", "^P", "!^P", "^", "!^", "~", "!"};
-
-bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 struct Comparator {
   Expression::Operator comparison;
@@ -98,7 +97,7 @@ base::Result<uint32_t> ExpressionParser::ParseComparison(bool after_not) {
                               std::string(symbol) + " ...)");
   }
   at_ += symbol.size();
-  if (comparator->primary_only && at_ < text_.size() && IsAlphanumeric(text_[at_])) {
+  if (comparator->primary_only && at_ < text_.size() && base::IsAlphanumeric(text_[at_])) {
     return Refused(operator_at, "^ followed by a word with P, or ^P? write a space between them");
   }
   SkipSpaces();
@@ -120,7 +119,7 @@ base::Result<uint32_t> ExpressionParser::ParseComparison(bool after_not) {
 
 base::Status ExpressionParser::CheckPolicy(const Term& term, size_t at) {
   if (term.name == "PlacePolicy") {
-    if (!EqualIgnoringCase(term.literal, "NonPartially")) {
+    if (!base::EqualIgnoringCase(term.literal, "NonPartially")) {
       return Refused(at, "PlacePolicy ~ " + OneLine(term.literal) + ": expected NonPartially");
     }
     expression_.non_partially_ = true;
@@ -130,9 +129,9 @@ base::Status ExpressionParser::CheckPolicy(const Term& term, size_t at) {
     return Refused(at, OneLine(term.name) + " is no policy: to the left of ~ stands FDPolicy or PlacePolicy");
   }
   FaultDomainPolicy policy = FaultDomainPolicy::kDefault;
-  if (EqualIgnoringCase(term.literal, "Packing")) policy = FaultDomainPolicy::kPacking;
-  if (EqualIgnoringCase(term.literal, "Nonpacking")) policy = FaultDomainPolicy::kNonpacking;
-  if (EqualIgnoringCase(term.literal, "Ignore")) policy = FaultDomainPolicy::kIgnore;
+  if (base::EqualIgnoringCase(term.literal, "Packing")) policy = FaultDomainPolicy::kPacking;
+  if (base::EqualIgnoringCase(term.literal, "Nonpacking")) policy = FaultDomainPolicy::kNonpacking;
+  if (base::EqualIgnoringCase(term.literal, "Ignore")) policy = FaultDomainPolicy::kIgnore;
   if (policy == FaultDomainPolicy::kDefault) {
     return Refused(at, "FDPolicy ~ " + OneLine(term.literal) + ": expected Packing, Nonpacking or Ignore");
   }
@@ -146,7 +145,7 @@ uint32_t ExpressionParser::Add(Term term) {
 }
 
 void ExpressionParser::SkipSpaces() {
-  const size_t next = text_.find_first_not_of(kSpaces, at_);
+  const size_t next = text_.find_first_not_of(base::kBlanks, at_);
   at_ = next == std::string_view::npos ? text_.size() : next;
 }
 
@@ -167,9 +166,9 @@ bool ExpressionParser::Take(std::string_view symbol) {
 
 std::string_view ExpressionParser::TakeWord() {
   const size_t start = at_;
-  while (at_ < text_.size() && (IsAlphanumeric(text_[at_]) || OperatorAt(at_).empty())) ++at_;
+  while (at_ < text_.size() && (base::IsAlphanumeric(text_[at_]) || OperatorAt(at_).empty())) ++at_;
   const std::string_view word = text_.substr(start, at_ - start);
-  const size_t last = word.find_last_not_of(kSpaces);
+  const size_t last = word.find_last_not_of(base::kBlanks);
   return last == std::string_view::npos ? std::string_view() : word.substr(0, last + 1);
 }
 

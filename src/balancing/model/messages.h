@@ -10,17 +10,10 @@
 
 namespace evenkeel::balancing {
 
-/// What counts as a space in all of these files.
-inline constexpr std::string_view kSpaces = " \t\r\n";
-/// Without those around it.
-std::string_view Trimmed(std::string_view text);
-
 using base::EditDistance;
 using base::NearestName;
 using base::NearestNameHint;
 using base::OneLine;
-
-bool EqualIgnoringCase(std::string_view a, std::string_view b);  ///< letters of ASCII
 
 /// "a, b or c".
 std::string JoinedWithOr(std::span<const std::string_view> names);

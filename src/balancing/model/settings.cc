@@ -2,6 +2,7 @@
 
 #include "balancing/model/messages.h"
 #include "balancing/model/settings_table.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -32,7 +33,7 @@ const SettingsRow* FindRow(std::string_view section, std::string_view name) {
 /// `what` names the parameter, where something is wrong with it.
 base::Result<std::string> Set(const SettingsRow& row, Settings& settings, const auto& what, const SettingsKey& key,
                               std::string_view value) {
-  auto warning = row.set(settings, key, Trimmed(value));
+  auto warning = row.set(settings, key, base::Trimmed(value));
   if (!warning) return base::Fail(warning.error().Wrap(what()));
   if (!warning->empty()) return what() + ": " + *warning;
   return std::string();

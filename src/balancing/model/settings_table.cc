@@ -1,6 +1,7 @@
 #include "balancing/model/settings_table.h"
 
 #include "balancing/model/messages.h"
+#include "base/text.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -25,7 +26,7 @@ base::Status ReadComparison(std::string_view text, Comparison& into) {
                                                                 {"PerMode", Comparison::kPerMode},
                                                                 {"Strict", Comparison::kStrict},
                                                                 {"Inclusive", Comparison::kInclusive}};
-  const auto* named = std::ranges::find_if(kNames, [&](const auto& name) { return EqualIgnoringCase(text, name.first); });
+  const auto* named = std::ranges::find_if(kNames, [&](const auto& name) { return base::EqualIgnoringCase(text, name.first); });
   if (named == std::end(kNames)) return base::WrongOption(text, "neither Described nor PerMode nor Strict nor Inclusive");
   into = named->second;
   return {};

@@ -1,3 +1,5 @@
+#include "base/input/file.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,8 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-
-#include "base/input/yaml.h"
 
 namespace evenkeel::base {
 namespace {
@@ -34,16 +34,6 @@ std::unexpected<Error> SystemError(const std::string& doing, int number) {
   return Fail(code, doing + ": " + std::strerror(number));
 }
 
-Status WriteAll(int fd, std::string_view content, const std::string& doing) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError(doing, errno);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
-}
-
 Status WriteTemporary(const std::string& path, std::string_view content, unsigned mode, const std::string& doing) {
   const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fd.get() < 0) return SystemError(doing, errno);
@@ -55,6 +45,16 @@ Status WriteTemporary(const std::string& path, std::string_view content, unsigne
 }
 
 }  // namespace
+
+Status WriteAll(int fd, std::string_view content, const std::string& doing) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(doing, errno);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
 
 Result<std::string> ReadFile(const std::string& path, size_t bytes_max) {
   const bool standard_input = path == "-";

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 
 namespace evenkeel::base {
 namespace {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace evenkeel::base {
@@ -47,8 +48,7 @@ template struct OptionRange<int64_t>;
 template struct OptionRange<double>;
 
 Status ReadOption(std::string_view text, bool& into) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string lower = Lower(text);
   const bool yes = lower == "true" || lower == "t" || lower == "1";
   if (!yes && lower != "false" && lower != "f" && lower != "0") return WrongOption(text, "not true or false");
   into = yes;

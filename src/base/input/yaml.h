@@ -38,9 +38,4 @@ Result<Json> ParseYamlDocument(std::string_view text, std::string_view source,
 /// Block style, keys sorted, strings quoted only where they would read as something else.
 std::string ToYaml(const Json& value);
 
-/// Reads a file, or standard input for "-". kNotFound, kTooLarge (over `bytes_max`).
-Result<std::string> ReadFile(const std::string& path, size_t bytes_max = 64u << 20);
-/// Writes a file by way of a temporary one and a rename, so that readers see the old or the new content. `mode` as in chmod.
-Status WriteFile(const std::string& path, std::string_view content, unsigned mode = 0644);
-
 }  // namespace evenkeel::base

@@ -1,4 +1,5 @@
 #include "base/input/yaml.h"
+#include "base/input/file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/input/file.h"
 #include "base/process/process.h"
 #include "base/process/process_child.h"
 
@@ -313,16 +314,6 @@ std::string PlanText(const std::string& program, const std::string& working_dir,
   return text;
 }
 
-bool WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 bool Send(int socket, const int (&files)[kPassedFiles]) {
   char byte = 0;
   iovec bytes{&byte, 1};
@@ -404,9 +395,7 @@ Result<ReapedProcess> ProcessReaper::Spawn(const std::vector<std::string>& comma
     return Fail(ProcessError("cannot open pipes for a process", errno));
   }
   for (const int end : control) files.Keep(end);
-  if (!WriteAll(plan, PlanText(program, working_dir, command, environment))) {
-    return Fail(ProcessError("cannot write down what to start", errno));
-  }
+  EVENKEEL_TRY(WriteAll(plan, PlanText(program, working_dir, command, environment), "cannot write down what to start"));
   if (!Send(socket_, {plan, output[1], errors[1], failure[1], control[1]})) {
     return Fail(ProcessError("cannot reach the process that starts others", errno));
   }

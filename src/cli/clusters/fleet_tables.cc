@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 
 namespace evenkeel::cli {
 namespace {

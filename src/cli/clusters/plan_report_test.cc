@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "cli/commands/balance.h"
 #include "cli/commands/scale.h"

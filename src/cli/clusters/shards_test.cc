@@ -7,7 +7,8 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 
 namespace evenkeel::cli::shards_test {
 namespace {

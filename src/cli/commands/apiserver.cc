@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "cli/clusters/hub.h"
 #include "cli/terminal/signals.h"
 #include "embedded/apiserver/access/audit_log.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "base/json.h"
 #include "base/random.h"

@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/log.h"
 #include "dashboard/access/token.h"
 #include "dashboard/page_assets.h"

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/log.h"
 #include "controllers/rollout/zookeeper/hub/hub_controller.h"
 #include "controllers/rollout/zookeeper/hub/installation.h"

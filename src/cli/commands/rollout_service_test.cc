@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "client/http/http_client.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/http/http_testing.h"

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/process/descriptors.h"

@@ -4,7 +4,8 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "cli/clusters/cloud_provider.h"
 #include "cli/clusters/command_flags.h"
 #include "cli/clusters/live_cluster.h"

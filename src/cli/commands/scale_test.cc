@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 
 namespace evenkeel::cli::scale_test {

@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "base/executor.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/parse_number.h"
 #include "cli/terminal/output.h"

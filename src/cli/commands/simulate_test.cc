@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 
 namespace evenkeel::cli::simulate_test {

@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 #include "cli/terminal/input_file.h"
 #include "cli/terminal/output.h"

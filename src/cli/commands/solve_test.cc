@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 #include "base/random.h"
 

@@ -8,7 +8,8 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/clusters/hub.h"
 #include "cli/commands/dashboard_service.h"

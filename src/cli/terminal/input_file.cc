@@ -1,6 +1,6 @@
 #include "cli/terminal/input_file.h"
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "cli/terminal/output.h"
 
 namespace evenkeel::cli {

@@ -3,7 +3,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "dashboard/page_assets.h"
 
 namespace evenkeel::cli {

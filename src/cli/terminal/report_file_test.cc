@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::cli::report_file_test {
 namespace {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/input/file.h"
+
 namespace evenkeel::cli {
 namespace {
 
@@ -15,13 +17,8 @@ namespace {
 constexpr std::string_view kEnterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view kLeaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-void WriteAll(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-}
+/// A terminal that takes no more has gone; the next key says so.
+void Print(std::string_view text) { (void)base::WriteAll(STDOUT_FILENO, text, "writing to the terminal"); }
 
 /// How many bytes the key at the beginning has; 0: it has not ended yet.
 size_t KeyBytes(std::string_view typed) {
@@ -58,11 +55,11 @@ Terminal::Terminal() {
   termios raw = before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON);
   tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  WriteAll(kEnterScreen);
+  Print(kEnterScreen);
 }
 
 Terminal::~Terminal() {
-  WriteAll(kLeaveScreen);
+  Print(kLeaveScreen);
   tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
@@ -82,7 +79,7 @@ void Terminal::Draw(const std::string& screen) {
     out += "\x1b[K";
     begin = end + 1;
   }
-  WriteAll(out + "\x1b[J");
+  Print(out + "\x1b[J");
 }
 
 std::string Terminal::Read(base::Duration limit) {

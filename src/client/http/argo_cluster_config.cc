@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "client/http/exec_credential.h"
 
 namespace evenkeel::client {
@@ -29,7 +30,7 @@ std::string FoldName(std::string_view name) {
       folded += 'k';
       i += kKelvin.size() - 1;
     } else {
-      folded += name[i] >= 'A' && name[i] <= 'Z' ? static_cast<char>(name[i] + 32) : name[i];
+      folded += base::LowerOf(name[i]);
     }
   }
   return folded;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/input/yaml.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace evenkeel::client {
@@ -44,17 +45,13 @@ base::Status CheckInteractiveMode(const Field& field, std::string_view api_versi
       "asks nobody");
 }
 
-bool IsTokenCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '=' || c == '-' ||
-         c == '_';
-}
+bool IsTokenCharacter(char c) { return base::IsAlphanumeric(c) || c == '+' || c == '=' || c == '-' || c == '_'; }
 
 /// Long, and of letters and digits both, as keys and tokens are and words are not.
 bool LooksSecret(std::string_view word) {
   constexpr size_t kShortestSecret = 16;
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  return word.size() >= kShortestSecret && std::ranges::any_of(word, digit) && std::ranges::any_of(word, letter);
+  return word.size() >= kShortestSecret && std::ranges::any_of(word, base::IsDigit) &&
+         std::ranges::any_of(word, base::IsLetter);
 }
 
 constexpr std::string_view kHidden = "<redacted>";
@@ -93,8 +90,7 @@ std::string HideCredentials(std::string_view text) {
 /// "password=x", "token: x", "Bearer x": what follows such a word is hidden up to the next blank, however short it is.
 std::string HideAfterNames(std::string text) {
   constexpr std::array<std::string_view, 6> kNames = {"password", "passwd", "secret", "token", "bearer", "assertion"};
-  std::string lower = text;
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string lower = base::Lower(text);
   std::string shown;
   size_t copied = 0;
   for (size_t at = 0; at < text.size(); ++at) {

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/input/yaml.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "client/http/http_connection.h"
 #include "client/http/http_credentials.h"
 #include "client/http/http_watch.h"
@@ -28,8 +29,7 @@ constexpr size_t kWatchLineMax = 64u << 20;
 std::string QueryEscape(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
-        c == '~') {
+    if (base::IsAlphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~') {
       escaped += c;
     } else {
       escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -58,9 +58,8 @@ class QueryText {
 Result<std::string> HeaderLines(const std::vector<std::pair<std::string, std::string>>& headers) {
   std::string lines;
   for (const auto& [name, value] : headers) {
-    const bool name_ok = !name.empty() && std::ranges::all_of(name, [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    });
+    const bool name_ok =
+        !name.empty() && std::ranges::all_of(name, [](char c) { return base::IsAlphanumeric(c) || c == '-' || c == '_'; });
     const bool value_ok = std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
     if (!name_ok || !value_ok) return Fail(Code::kBadRequest, fmt::format("the header \"{}\" cannot be sent", name));
     lines += name + ": " + value + "\r\n";

@@ -1,7 +1,7 @@
 #include "client/http/http_credentials.h"
 
 #include "base/hash.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::client {
 namespace {

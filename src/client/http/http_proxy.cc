@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/input/ascii.h"
 #include "base/parse_number.h"
+#include "base/text.h"
 
 namespace evenkeel::client {
 namespace {

@@ -6,8 +6,9 @@
 
 #include "base/hash.h"
 #include "base/input/field.h"
+#include "base/input/file.h"
 #include "base/input/yaml.h"
-#include "base/split.h"
+#include "base/text.h"
 #include "client/http/exec_credential.h"
 #include "client/http/http_connection.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/time_zone.h"
 
 namespace evenkeel::controllers::balancer {
@@ -13,16 +14,14 @@ constexpr int kDaysOfWeek = 7;
 constexpr std::pair<std::string_view, uint8_t> kDays[] = {{"Sun", 0}, {"Mon", 1}, {"Tue", 2}, {"Wed", 3},
                                                           {"Thu", 4}, {"Fri", 5}, {"Sat", 6}};
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 /// "HH:MM" from 00:00 to 24:00.
 base::Status ReadTimeOfDay(const base::Field& field, chrono::minutes& into) {
   std::string text;
   EVENKEEL_TRY(field.Text(text));
   if (!field) return {};
   constexpr size_t kLength = 5, kColon = 2;
-  const bool formed = text.size() == kLength && text[kColon] == ':' && IsDigit(text[0]) && IsDigit(text[1]) &&
-                      IsDigit(text[3]) && IsDigit(text[4]);
+  const bool formed = text.size() == kLength && text[kColon] == ':' && base::IsDigit(text[0]) && base::IsDigit(text[1]) &&
+                      base::IsDigit(text[3]) && base::IsDigit(text[4]);
   const auto number = [&](size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
   if (!formed || number(3) > 59 || chrono::hours(number(0)) + chrono::minutes(number(3)) > chrono::hours(24)) {
     return field.Wrong("\"" + text + "\" is no time from 00:00 to 24:00");

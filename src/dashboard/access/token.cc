@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/hash.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::dashboard {
 namespace {

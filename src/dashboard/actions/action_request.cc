@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/input/field.h"
+#include "base/text.h"
 
 namespace evenkeel::dashboard {
 namespace {
@@ -37,10 +38,7 @@ base::Status ReadName(const base::Field& field, std::string& name) {
 std::string_view Name(ActionKind kind) { return std::ranges::find(kNames, kind, &decltype(kNames)::value_type::second)->first; }
 
 bool IsPlainName(std::string_view text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-           c == ':';
-  };
+  const auto plain = [](char c) { return base::IsAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == ':'; };
   return !text.empty() && text.size() <= kNameMax && text != "." && text != ".." && std::ranges::all_of(text, plain);
 }
 

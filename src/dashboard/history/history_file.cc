@@ -10,7 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "dashboard/actions/action_request.h"
 
 namespace evenkeel::dashboard {
@@ -45,16 +46,6 @@ std::string Unescaped(std::string_view text) {
 
 std::string Line(base::Time time, std::string_view kind, std::string_view key, const Json& value) {
   return fmt::format("{} {} {} {}\n", base::FormatTime(time), kind, Escaped(key), base::ToText(value));
-}
-
-base::Status WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return base::Fail(Code::kInternal, std::strerror(errno));
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
 }
 
 /// What a reader collects, line by line.
@@ -128,10 +119,10 @@ base::Status HistoryFile::Append(const std::vector<std::string>& lines) {
   const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return base::Fail(Code::kInternal, fmt::format("{}: {}", path_, std::strerror(errno)));
   // What was cut off before ends here, and is passed over.
-  const base::Status written = WriteAll(file, torn_ ? "\n" + text : text);
+  const base::Status written = base::WriteAll(file, torn_ ? "\n" + text : text, path_);
   torn_ = !written;
   ::close(file);
-  if (!written) return base::Fail(written.error().Wrap(path_));
+  EVENKEEL_TRY(written);
   return {};
 }
 

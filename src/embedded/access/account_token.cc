@@ -9,7 +9,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "embedded/access/user_info.h"
 
 namespace evenkeel::embedded::access {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/split.h"
+#include "base/text.h"
 #include "embedded/access/authorizer.h"
 #include "embedded/access/default_policy_text.h"
 

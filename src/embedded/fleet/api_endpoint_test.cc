@@ -5,7 +5,8 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "client/http/http_client.h"
 #include "embedded/federation/hub/cluster_registry.h"
 #include "embedded/federation/policies/definitions.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {

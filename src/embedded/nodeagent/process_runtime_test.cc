@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "embedded/nodeagent/container_log.h"
 #include "embedded/nodeagent/process_supervisor.h"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <thread>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/random.h"
 #include "embedded/store/sqlite_store.h"
 #include "embedded/store/write_ahead_log.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "embedded/store/sqlite_store.h"
 
 namespace evenkeel::embedded::store::sqlite_tools_test {

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "kube/cel/library.h"
 #include "kube/cel/library_values.h"
 
@@ -76,8 +77,7 @@ Value ReadDouble(const Call& call) {
   std::string_view word = text;
   const bool negative = word.starts_with('-');
   if (negative || word.starts_with('+')) word.remove_prefix(1);
-  std::string lower(word);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = base::Lower(word);
   if (lower == "infinity" || lower == "inf") return Value::Double(negative ? -INFINITY : INFINITY);
   if (lower == "nan") return Value::Double(std::nan(""));
   return WrongText(call, "double");

@@ -1,12 +1,12 @@
 #include "base/json.h"
+#include "base/text.h"
 #include "kube/cel/syntax.h"
 
 namespace evenkeel::kube::cel {
 namespace {
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool IsLetter(char c) { return base::IsLetter(c) || c == '_'; }
+bool IsHexDigit(char c) { return base::IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 class Lexer {
  public:
@@ -51,7 +51,7 @@ class Lexer {
 
   Token Next() {
     const char c = Peek();
-    if (IsDigit(c) || (c == '.' && IsDigit(Peek(1)))) return Number();
+    if (base::IsDigit(c) || (c == '.' && base::IsDigit(Peek(1)))) return Number();
     size_t prefix = 0;
     bool raw = false, bytes = false;
     for (; prefix < 2; ++prefix) {
@@ -66,7 +66,7 @@ class Lexer {
     }
     if (Peek(prefix) == '"' || Peek(prefix) == '\'') return Quoted(prefix, raw, bytes);
     if (IsLetter(c)) {
-      while (IsLetter(Peek()) || IsDigit(Peek())) ++at_;
+      while (IsLetter(Peek()) || base::IsDigit(Peek())) ++at_;
       return Token::kIdent;
     }
     if (c == '`') return QuotedIdent();
@@ -88,17 +88,17 @@ class Lexer {
       return Suffix();
     }
     bool whole = true;
-    while (IsDigit(Peek())) ++at_;
-    if (Peek() == '.' && IsDigit(Peek(1))) {
+    while (base::IsDigit(Peek())) ++at_;
+    if (Peek() == '.' && base::IsDigit(Peek(1))) {
       whole = false;
       ++at_;
-      while (IsDigit(Peek())) ++at_;
+      while (base::IsDigit(Peek())) ++at_;
     }
     const size_t sign = Peek(1) == '+' || Peek(1) == '-' ? 2 : 1;
-    if ((Peek() | 0x20) == 'e' && IsDigit(Peek(sign))) {
+    if ((Peek() | 0x20) == 'e' && base::IsDigit(Peek(sign))) {
       whole = false;
       at_ += sign;
-      while (IsDigit(Peek())) ++at_;
+      while (base::IsDigit(Peek())) ++at_;
     }
     return whole ? Suffix() : Token::kDouble;
   }
@@ -133,7 +133,7 @@ class Lexer {
 
   Token QuotedIdent() {
     const size_t begin = ++at_;
-    while (IsLetter(Peek()) || IsDigit(Peek()) ||
+    while (IsLetter(Peek()) || base::IsDigit(Peek()) ||
            (Peek() != '\0' && std::string_view(".-/ ").find(Peek()) != std::string_view::npos))
       ++at_;
     if (Peek() != '`' || at_ == begin) return Token::kBad;

@@ -1,5 +1,6 @@
 #include "kube/cel/shape.h"
 
+#include "base/text.h"
 #include "kube/cel/library.h"
 
 namespace evenkeel::kube::cel {
@@ -172,7 +173,7 @@ std::string EscapedName(std::string_view name) {
       out += "__dash__";
     } else if (c == '/') {
       out += "__slash__";
-    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_') {
+    } else if (base::IsAlphanumeric(c) || c == '_') {
       out += c;
     } else {
       return "";

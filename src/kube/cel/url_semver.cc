@@ -1,6 +1,7 @@
 // How URLs and semantic versions are read. Follows: Go's net/url (ParseRequestURI) and github.com/blang/semver@v4
 #include <charconv>
 
+#include "base/text.h"
 #include "kube/cel/library_values.h"
 
 namespace evenkeel::kube::cel {
@@ -9,8 +10,6 @@ namespace {
 using base::Code;
 using base::Fail;
 using base::Result;
-
-bool IsAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 /// Whether each percent sign is followed by two hexadecimal digits.
 bool HasValidEscapes(std::string_view text) {
@@ -27,7 +26,7 @@ std::string_view EscapedPath(std::string_view path, Arena& arena) {
   constexpr std::string_view kPlain = "-_.~$&+,/:;=@";
   constexpr std::string_view kAlsoValid = "!'()*[]%";
   const auto valid = [&](char c) {
-    return IsAlnum(c) || kPlain.find(c) != std::string_view::npos || kAlsoValid.find(c) != std::string_view::npos;
+    return base::IsAlphanumeric(c) || kPlain.find(c) != std::string_view::npos || kAlsoValid.find(c) != std::string_view::npos;
   };
   if (std::ranges::all_of(path, valid)) return path;
   std::string out;
@@ -39,7 +38,7 @@ std::string_view EscapedPath(std::string_view path, Arena& arena) {
       c = static_cast<char>(code);
       i += 2;
     }
-    if (IsAlnum(c) || kPlain.find(c) != std::string_view::npos) {
+    if (base::IsAlphanumeric(c) || kPlain.find(c) != std::string_view::npos) {
       out += c;
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -64,7 +63,7 @@ base::Status CheckHost(std::string_view host) {
   if (!IsOptionalPort(port)) return Fail(Code::kInvalid, fmt::format("invalid port \"{}\" after host", port));
   constexpr std::string_view kAllowed = "-_.~!$&'()*+,;=:[]<>\"%";
   for (const char c : host) {
-    if (!IsAlnum(c) && kAllowed.find(c) == std::string_view::npos && static_cast<unsigned char>(c) < 0x80)
+    if (!base::IsAlphanumeric(c) && kAllowed.find(c) == std::string_view::npos && static_cast<unsigned char>(c) < 0x80)
       return Fail(Code::kInvalid, fmt::format("invalid character \"{}\" in host name", c));
   }
   if (!HasValidEscapes(host)) return Fail(Code::kInvalid, "invalid URL escape in host");
@@ -75,12 +74,11 @@ base::Status CheckHost(std::string_view host) {
 Result<std::string_view> TakeScheme(std::string_view& rest, Arena& arena) {
   for (size_t i = 0; i < rest.size(); ++i) {
     const char c = rest[i];
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) continue;
+    if (base::IsLetter(c)) continue;
     if (i > 0 && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.')) continue;
     if (c != ':') break;
     if (i == 0) return Fail(Code::kInvalid, "missing protocol scheme");
-    std::string scheme(rest.substr(0, i));
-    for (char& letter : scheme) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    const std::string scheme = base::Lower(rest.substr(0, i));
     rest.remove_prefix(i + 1);
     return arena.Copy(scheme);
   }
@@ -106,7 +104,7 @@ base::Status CheckIdentifiers(std::string_view text, bool numbers, std::string_v
     const size_t dot = text.find('.');
     const std::string_view part = text.substr(0, dot);
     if (part.empty()) return Fail(Code::kInvalid, fmt::format("{} is empty", what));
-    if (!std::ranges::all_of(part, [](char c) { return IsAlnum(c) || c == '-'; }))
+    if (!std::ranges::all_of(part, [](char c) { return base::IsAlphanumeric(c) || c == '-'; }))
       return Fail(Code::kInvalid, fmt::format("Invalid character(s) found in {} \"{}\"", what, part));
     if (numbers && IsNumeric(part) && part.size() > 1 && part[0] == '0')
       return Fail(Code::kInvalid, fmt::format("Numeric PreRelease version must not contain leading zeroes \"{}\"", part));

@@ -1,5 +1,6 @@
 #include "kube/forms/defaulting.h"
 
+#include "base/text.h"
 #include "kube/amounts.h"
 #include "kube/autoscaling.h"
 
@@ -340,9 +341,7 @@ void DefaultCustomResourceDefinition(Json& object) {
   JsonObject* names = DefaultedObject(spec, "names");
   if (names == nullptr || IsUnset(*names, "kind")) return;
   const std::string kind(DefaultedText(*names, "kind"));
-  std::string singular = kind;
-  for (char& letter : singular) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
-  SetIfUnset(*names, "singular", boost::json::string(singular));
+  SetIfUnset(*names, "singular", boost::json::string(base::Lower(kind)));
   SetIfUnset(*names, "listKind", boost::json::string(kind + "List"));
 }
 

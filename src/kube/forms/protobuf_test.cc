@@ -6,6 +6,7 @@
 #include <ranges>
 #include <set>
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "kube/resource.h"
 #include "kube/schema/protobuf_wire.h"

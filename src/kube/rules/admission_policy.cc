@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 #include "kube/object.h"
 
 namespace evenkeel::kube::cel {
@@ -30,9 +30,9 @@ constexpr size_t kAnnotationExpressionMax = 5 * 1024;
 constexpr size_t kNestingMax = size_t{2} * kHeightMax;
 
 bool IsIdentifier(std::string_view name) {
-  const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto letter = [](char c) { return c == '_' || base::IsLetter(c); };
   if (name.empty() || !letter(name[0])) return false;
-  if (!std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); })) return false;
+  if (!std::ranges::all_of(name, [&](char c) { return letter(c) || base::IsDigit(c); })) return false;
   return !IsReservedName(name);
 }
 

@@ -1,6 +1,6 @@
 #include "kube/rules/rule_tree.h"
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 #include "kube/rules/estimate.h"
 #include "kube/rules/schema_rules.h"
 

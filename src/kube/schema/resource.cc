@@ -1,4 +1,5 @@
 #include "kube/resource.h"
+#include "base/text.h"
 
 #include "kube/schema/schema_text.h"
 
@@ -10,8 +11,7 @@ void AppendEscaped(std::string& path, std::string_view part) {
   path += '/';
   for (const char letter : part) {
     const auto byte = static_cast<unsigned char>(letter);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-                       byte == '-' || byte == '.' || byte == '_' || byte == '~' || byte == ':';
+    const bool plain = base::IsAlphanumeric(letter) || std::string_view("-._~:").contains(letter);
     if (plain) {
       path += letter;
     } else {
@@ -52,7 +52,7 @@ Resource MakeResource(std::string_view api_version, std::string_view kind, std::
   made.kind = kind;
   made.plural = plural;
   made.namespaced = namespaced;
-  for (const char letter : kind) made.singular += static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+  made.singular = base::Lower(kind);
   made.subresources = std::move(subresources);
   made.storage_group = made.group.empty() ? made.plural : made.group + "/" + made.plural;
   return made;

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/parse_number.h"
-#include "base/split.h"
+#include "base/text.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -124,7 +124,7 @@ class SchemaTextReader {
     resource.kind = words[1];
     resource.plural = words[2];
     resource.storage_group = group_.empty() ? words[2] : group_ + "/" + words[2];
-    for (char letter : words[1]) resource.singular += static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+    resource.singular = base::Lower(words[1]);
     for (size_t i = 3; i < words.size(); ++i) ReadKindOption(words[i], resource);
     kinds_.emplace_back(library_.resources.size(), type_);
     library_.resources.push_back(std::move(resource));

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/split.h"
+#include "base/text.h"
 #include "base/time.h"
 
 namespace evenkeel::kube::validation {
@@ -51,9 +51,7 @@ std::string ReadNumber(std::string_view text, int64_t& number) {
 }
 
 std::string ReadNumberOrName(std::string_view text, const Bounds& bounds, int64_t& number) {
-  const auto same = [&](std::string_view name) {
-    return std::ranges::equal(name, text, [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
-  };
+  const auto same = [&](std::string_view name) { return base::EqualIgnoringCase(name, text); };
   const auto name = std::ranges::find_if(bounds.names, same);
   if (name == bounds.names.end()) return ReadNumber(text, number);
   number = bounds.min + (name - bounds.names.begin());

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/validation/validation_pod.h"
@@ -15,9 +16,7 @@ using base::Json;
 void HttpGet(const Json& action, const FieldPath& path, Causes& causes) {
   for (const Json& header : List(action, "httpHeaders")) {
     const std::string_view name = Text(header, "name");
-    const bool good = !name.empty() && std::ranges::all_of(name, [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    });
+    const bool good = !name.empty() && std::ranges::all_of(name, [](char c) { return base::IsAlphanumeric(c) || c == '-'; });
     if (good) continue;
     causes.push_back(InvalidText(path.Field("httpHeaders"), name,
                                  "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', "
@@ -357,7 +356,7 @@ void FieldOfPod(const Json& reference, const std::set<std::string_view>& paths, 
   if (const size_t bracket = where.find("['"); bracket != where.npos) {
     std::string key(where.substr(bracket + 2, where.size() - bracket - 4));
     if (where.starts_with("metadata.annotations")) {
-      std::ranges::transform(key, key.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      key = base::Lower(key);
     }
     if (std::string problem = CheckQualifiedName(key); !problem.empty()) causes.push_back(InvalidText(path, key, problem));
   } else if (!paths.contains(where)) {

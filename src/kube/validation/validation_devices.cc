@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/rules/device_selector.h"
 
@@ -21,9 +22,9 @@ void Told(std::string problem, std::string_view text, const FieldPath& path, Cau
 
 void Identifier(std::string_view name, const FieldPath& path, Causes& causes) {
   if (name.size() > kIdentifierBytesMax) causes.push_back(TooManyBytes(path, kIdentifierBytesMax));
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const bool good = !name.empty() && letter(name.front()) &&
-                    std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  const auto letter = [](char c) { return base::IsLetter(c) || c == '_'; };
+  const bool good =
+      !name.empty() && letter(name.front()) && std::ranges::all_of(name, [&](char c) { return letter(c) || base::IsDigit(c); });
   if (good) return;
   causes.push_back(InvalidText(path, name,
                                "a valid C identifier must start with alphabetic character or '_', followed by a string of "
@@ -74,9 +75,7 @@ void DifferentMembers(const JsonArray& list, std::string_view member, const Fiel
 void DriverName(std::string_view name, const FieldPath& path, Causes& causes) {
   if (name.empty()) return causes.push_back(RequiredValue(path));
   if (name.size() > kDriverBytesMax) causes.push_back(TooManyBytes(path, kDriverBytesMax));
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  Told(CheckDnsSubdomain(lower), name, path, causes);
+  Told(CheckDnsSubdomain(base::Lower(name)), name, path, causes);
 }
 
 void PoolName(std::string_view name, const FieldPath& path, Causes& causes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/rules/admission_policy.h"
 #include "kube/validation/validation_rules.h"
@@ -60,10 +61,8 @@ void ParamKind(const Json& kind, const FieldPath& path, Causes& causes) {
       causes.push_back(InvalidText(at, rest, problem));
     }
   }
-  std::string name(Text(kind, "kind"));
+  const std::string name = base::Lower(Text(kind, "kind"));
   if (name.empty()) return causes.push_back(RequiredValue(path.Field("kind")));
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (const std::string problem = CheckDns1035Label(name); !problem.empty()) {
     causes.push_back(
         InvalidText(path.Field("kind"), Text(kind, "kind"), "may have mixed case, but should otherwise match: " + problem));

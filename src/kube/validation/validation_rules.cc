@@ -1,5 +1,6 @@
 #include "kube/validation/validation_rules.h"
 
+#include "base/text.h"
 #include "kube/object.h"
 
 namespace evenkeel::kube::validation {
@@ -63,16 +64,14 @@ bool SameMember(const Json& a, const Json& b, std::string_view key) {
 namespace {
 
 bool IsLower(char letter) { return letter >= 'a' && letter <= 'z'; }
-bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
-bool IsLetter(char letter) { return IsLower(letter) || (letter >= 'A' && letter <= 'Z'); }
 
 }  // namespace
 
 std::string CheckDns1035Label(std::string_view name) {
   if (name.size() > 63) return "must be no more than 63 characters";
-  const bool good =
-      !name.empty() && IsLower(name.front()) && name.back() != '-' &&
-      std::all_of(name.begin(), name.end(), [](char letter) { return IsLower(letter) || IsDigit(letter) || letter == '-'; });
+  const bool good = !name.empty() && IsLower(name.front()) && name.back() != '-' &&
+                    std::all_of(name.begin(), name.end(),
+                                [](char letter) { return IsLower(letter) || base::IsDigit(letter) || letter == '-'; });
   if (good) return "";
   return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and "
          "end "
@@ -90,7 +89,8 @@ std::string CheckPathSegment(std::string_view name) {
 
 std::string CheckPortName(std::string_view name) {
   if (name.size() > 15) return "must be no more than 15 characters";
-  if (!std::all_of(name.begin(), name.end(), [](char letter) { return IsLower(letter) || IsDigit(letter) || letter == '-'; })) {
+  if (!std::all_of(name.begin(), name.end(),
+                   [](char letter) { return IsLower(letter) || base::IsDigit(letter) || letter == '-'; })) {
     return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
   }
   if (std::none_of(name.begin(), name.end(), IsLower)) return "must contain at least one letter (a-z)";
@@ -102,7 +102,7 @@ std::string CheckPortName(std::string_view name) {
 std::string CheckConfigKey(std::string_view key) {
   if (key.size() > 253) return "must be no more than 253 characters";
   const bool good = !key.empty() && std::all_of(key.begin(), key.end(), [](char letter) {
-    return IsLetter(letter) || IsDigit(letter) || letter == '-' || letter == '_' || letter == '.';
+    return base::IsLetter(letter) || base::IsDigit(letter) || letter == '-' || letter == '_' || letter == '.';
   });
   if (!good) {
     return "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
@@ -134,7 +134,7 @@ bool IsIpAddress(std::string_view text) {
   while (true) {
     const size_t dot = text.find('.');
     const std::string_view part = text.substr(0, dot);
-    if (part.empty() || part.size() > 3 || !std::all_of(part.begin(), part.end(), IsDigit)) return false;
+    if (part.empty() || part.size() > 3 || !std::all_of(part.begin(), part.end(), base::IsDigit)) return false;
     if ((part.size() > 1 && part[0] == '0') || std::stoi(std::string(part)) > 255) return false;
     ++parts;
     if (dot == text.npos) return parts == 4;
@@ -180,9 +180,8 @@ void Annotations(const JsonObject& annotations, const FieldPath& path, Causes& c
   constexpr size_t kMaxBytes = 256 * 1024;
   size_t bytes = 0;
   for (const auto& [key, value] : annotations) {
-    std::string lower(key);
-    for (char& letter : lower) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
-    if (std::string problem = CheckQualifiedName(lower); !problem.empty()) causes.push_back(InvalidText(path, key, problem));
+    if (std::string problem = CheckQualifiedName(base::Lower(key)); !problem.empty())
+      causes.push_back(InvalidText(path, key, problem));
     bytes += key.size() + (value.is_string() ? value.get_string().size() : 0);
   }
   if (bytes > kMaxBytes) causes.push_back(TooManyBytes(path, kMaxBytes));

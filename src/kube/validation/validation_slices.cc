@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/validation/validation_devices.h"
@@ -35,8 +36,7 @@ bool IsVersion(std::string_view text) {
   const size_t dash = rest.find('-');
   const std::string_view before = dash == rest.npos ? "" : rest.substr(dash + 1);
   rest = rest.substr(0, dash);
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto part_of_name = [&](char c) { return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; };
+  const auto part_of_name = [](char c) { return base::IsAlphanumeric(c) || c == '-'; };
   const auto all_parts = [](std::string_view list, const auto& good) {
     int parts = 1;
     while (true) {
@@ -48,11 +48,11 @@ bool IsVersion(std::string_view text) {
     }
   };
   const auto number = [&](std::string_view part) {
-    return !part.empty() && std::ranges::all_of(part, digit) && (part.size() == 1 || part[0] != '0');
+    return !part.empty() && std::ranges::all_of(part, base::IsDigit) && (part.size() == 1 || part[0] != '0');
   };
   const auto name = [&](std::string_view part) { return !part.empty() && std::ranges::all_of(part, part_of_name); };
   const auto before_name = [&](std::string_view part) {
-    return name(part) && (!std::ranges::all_of(part, digit) || number(part));
+    return name(part) && (!std::ranges::all_of(part, base::IsDigit) || number(part));
   };
   return all_parts(rest, number) == 3 && (dash == text.substr(0, plus).npos || all_parts(before, before_name) > 0) &&
          (plus == text.npos || all_parts(build, name) > 0);

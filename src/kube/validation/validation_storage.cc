@@ -1,6 +1,7 @@
 // Rules of volumes, claims for them and their classes (kubernetes@1.36:pkg/apis/core/validation, pkg/apis/storage/validation).
 #include <set>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/validation/validation_rules.h"
@@ -104,8 +105,7 @@ void Volume(const Json& object, Causes& causes) {
 
 void StorageClass(const Json& object, Causes& causes) {
   const FieldPath root;
-  std::string provisioner(Text(object, "provisioner"));
-  for (char& letter : provisioner) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::string provisioner = base::Lower(Text(object, "provisioner"));
   if (std::string problem = CheckQualifiedName(provisioner); !provisioner.empty() && !problem.empty()) {
     causes.push_back(InvalidText(root.Field("provisioner"), Text(object, "provisioner"), problem));
   }

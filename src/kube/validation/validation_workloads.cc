@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.h"
 #include "kube/object.h"
 #include "kube/validation/cron_schedule.h"
 #include "kube/validation/validation_rules.h"
@@ -64,9 +65,8 @@ void SelectorAndTemplate(const Resource& resource, const Json& spec, const Field
   if (selector == nullptr) {
     causes.push_back(RequiredValue(path.Field("selector")));
   } else if (IsEmptySelector(*selector)) {
-    std::string kind = resource.kind;
-    for (char& letter : kind) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
-    causes.push_back(InvalidValue(path.Field("selector"), *selector, "empty selector is invalid for " + kind));
+    causes.push_back(
+        InvalidValue(path.Field("selector"), *selector, "empty selector is invalid for " + base::Lower(resource.kind)));
   } else {
     LabelSelector(*selector, path.Field("selector"), causes);
     const JsonObject& labels = Fields(MemberOrEmpty(pod_template, "metadata"), "labels");
@@ -207,8 +207,8 @@ void TimeZone(const Json& spec, const FieldPath& path, Causes& causes) {
   const std::string zone(Text(spec, "timeZone"));
   const auto refuse = [&](const std::string& why) { causes.push_back(InvalidText(path.Field("timeZone"), zone, why)); };
   if (zone.empty()) return refuse("timeZone must be nil or non-empty string");
-  const bool local = std::ranges::equal(zone, std::string_view("local"), {}, [](unsigned char c) { return std::tolower(c); });
-  if (local) return refuse("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+  if (base::EqualIgnoringCase(zone, "local"))
+    return refuse("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   if (!LooksLikeTimeZone(zone)) refuse("unknown time zone " + zone);
 }
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 
 namespace evenkeel::sim::trace_replay_test {

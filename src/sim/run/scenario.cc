@@ -1,5 +1,6 @@
 #include "sim/run/scenario.h"
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "sim/checkers/checkers.h"
 #include "sim/run/scenario_fields.h"

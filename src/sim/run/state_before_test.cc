@@ -15,7 +15,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "client/client.h"
 #include "controllers/autoscaler/member/state_store.h"
 #include "controllers/autoscaler/options/flags.h"

@@ -6,9 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/parse_number.h"
-#include "base/split.h"
+#include "base/text.h"
 
 namespace evenkeel::sim {
 namespace {

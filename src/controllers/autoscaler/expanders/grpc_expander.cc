@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "kube/object.h"
 #include "kube/quantity.h"

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <mutex>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/json.h"
 #include "controllers/autoscaler/scale_up/scale_up_testing.h"
 #include "providers/certificates_testing.h"
 #include "providers/object_bytes.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "kube/forms/defaulting.h"
 #include "kube/object.h"
 #include "kube/validation/validation.h"
@@ -43,8 +44,7 @@ std::vector<Json> SlicesOfTemplate(const Json& template_node, std::string_view n
     base::Ensure(slice, {"spec", "pool", "resourceSliceCount"}) = counts[pool];
     std::string name = std::string(node) + "-" + pool.first;
     if (of_driver[pool.first] > 1) name += "-" + std::to_string(named[pool.first]++);
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    base::Ensure(slice, {"metadata", "name"}) = name;
+    base::Ensure(slice, {"metadata", "name"}) = base::Lower(name);
     kube::ApplyKindDefaults(kube::resources::ResourceSlices(), slice);
   }
   return slices;

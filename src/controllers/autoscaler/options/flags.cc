@@ -1,5 +1,6 @@
 #include "controllers/autoscaler/options/flags.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "controllers/autoscaler/options/flag_table.h"
 #include "controllers/autoscaler/options/flag_values.h"
@@ -101,13 +102,12 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
 }
 
 base::Result<std::vector<FlagValue>> ParseMemberFlags(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
   std::vector<FlagValue> flags;
   while (true) {
-    const size_t begin = text.find_first_not_of(kSpaces);
+    const size_t begin = text.find_first_not_of(base::kBlanks);
     if (begin == std::string_view::npos) return flags;
     text.remove_prefix(begin);
-    std::string_view word = text.substr(0, text.find_first_of(kSpaces));
+    std::string_view word = text.substr(0, text.find_first_of(base::kBlanks));
     text.remove_prefix(word.size());
     if (!word.starts_with('-')) return Refused("\"" + std::string(word.substr(0, 100)) + "\" is not --NAME=VALUE");
     word.remove_prefix(word.starts_with("--") ? 2 : 1);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/parse_number.h"
+#include "base/text.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -42,10 +43,6 @@ std::optional<int64_t> ReadInteger(const std::function<const char*(const char*)>
                                  text, number ? "out of range" : "not a whole number", variable.fallback, variable.minimum,
                                  variable.maximum));
   return variable.fallback;
-}
-
-bool SameIgnoringCase(std::string_view a, std::string_view lower) {
-  return std::ranges::equal(a, lower, [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == y; });
 }
 
 }  // namespace
@@ -124,9 +121,9 @@ std::vector<std::string> ReadEnvironment(const std::function<const char*(const c
   std::vector<std::string> warnings;
   ReadMode(get, options, warnings);
   if (const char* text = get("ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION"); text != nullptr && *text != '\0') {
-    if (SameIgnoringCase(text, "true"))
+    if (base::EqualIgnoringCase(text, "true"))
       options.dynamic = true;
-    else if (SameIgnoringCase(text, "false"))
+    else if (base::EqualIgnoringCase(text, "false"))
       options.dynamic = false;
     else
       warnings.push_back(fmt::format(

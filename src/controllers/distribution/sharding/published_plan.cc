@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "kube/own_kinds.h"
 
 namespace evenkeel::controllers::distribution {
@@ -63,8 +64,8 @@ const kube::Resource& ShardReplicas() { return kube::OwnKind("shardreplicas"); }
 std::string ReplicaObjectName(std::string_view identity) {
   std::string name = "evenkeel-";
   for (const char c : identity) {
-    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const bool allowed = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '.';
+    const char lower = base::LowerOf(c);
+    const bool allowed = base::IsAlphanumeric(lower) || lower == '.';
     name += allowed ? lower : '-';
   }
   return name;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -12,15 +13,9 @@ using base::Code;
 using base::Fail;
 using base::Json;
 
-bool SameKey(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
-}
-
 const Json* FindIgnoringCase(const base::JsonObject& object, std::string_view key) {
   for (const auto& [name, value] : object) {
-    if (SameKey(name, key)) return &value;
+    if (base::EqualIgnoringCase(name, key)) return &value;
   }
   return nullptr;
 }

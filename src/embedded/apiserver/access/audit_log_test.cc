@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 #include "base/json.h"
 
 namespace evenkeel::embedded::apiserver::audit_log_test {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "base/input/ascii.h"
-#include "base/input/yaml.h"
+#include "base/input/file.h"
+#include "base/text.h"
 #include "embedded/access/account_token.h"
 #include "embedded/apiserver/requests/http_error.h"
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/input/yaml.h"
+#include "base/input/file.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {

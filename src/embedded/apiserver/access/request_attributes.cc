@@ -1,6 +1,6 @@
 #include "embedded/apiserver/access/request_attributes.h"
 
-#include "base/input/ascii.h"
+#include "base/text.h"
 #include "embedded/apiserver/requests/errors.h"
 #include "embedded/apiserver/requests/request_info.h"
 #include "kube/selector.h"

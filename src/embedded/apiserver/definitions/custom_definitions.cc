@@ -1,5 +1,6 @@
 #include "embedded/apiserver/definitions/custom_definitions.h"
 
+#include "base/text.h"
 #include "embedded/apiserver/definitions/conversion.h"
 #include "kube/object.h"
 
@@ -18,18 +19,12 @@ std::string StorageVersion(const Json& crd) {
 
 }  // namespace
 
-std::string InLowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return lower;
-}
-
 void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, base::Time now) {
   if (!crd.is_object()) return;
   const std::string_view kind = base::FindString(crd, {"spec", "names", "kind"});
   if (!kind.empty()) {
     if (base::FindString(crd, {"spec", "names", "singular"}).empty())
-      base::Ensure(crd, {"spec", "names", "singular"}) = InLowerCase(kind);
+      base::Ensure(crd, {"spec", "names", "singular"}) = base::Lower(kind);
     if (base::FindString(crd, {"spec", "names", "listKind"}).empty()) {
       base::Ensure(crd, {"spec", "names", "listKind"}) = std::string(kind) + "List";
     }

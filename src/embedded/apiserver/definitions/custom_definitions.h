@@ -13,8 +13,6 @@ namespace evenkeel::embedded::apiserver {
 
 inline constexpr std::string_view kCustomCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/// A kind as its resource is named.
-std::string InLowerCase(std::string_view text);
 /// Fills in names, conditions, acceptedNames, storedVersions and the clean-up finalizer. `conflict`: whose names are taken, or
 /// "".
 void PrepareDefinition(base::Json& crd, const base::Json* old, const std::string& conflict, base::Time now);

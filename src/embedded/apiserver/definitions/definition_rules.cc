@@ -1,5 +1,6 @@
 // What must be true of a CustomResourceDefinition beyond its shape, each rule as apiextensions words it
 // (kubernetes@1.36:staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go).
+#include "base/text.h"
 #include "embedded/apiserver/definitions/custom_definitions.h"
 #include "kube/field_path.h"
 #include "kube/formats.h"
@@ -46,7 +47,7 @@ void CheckNames(const Json& names, const FieldPath& path, Causes& causes) {
   }
   for (const char* key : {"kind", "listKind"}) {
     const std::string_view name = base::FindString(names, {key});
-    const std::string wrong = name.empty() ? "" : kube::validation::CheckDns1035Label(InLowerCase(name));
+    const std::string wrong = name.empty() ? "" : kube::validation::CheckDns1035Label(base::Lower(name));
     if (wrong.empty()) continue;
     causes.push_back(InvalidText(path.Field(key), name, "may have mixed case, but should otherwise match: " + wrong));
   }

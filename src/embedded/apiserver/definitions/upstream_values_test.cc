@@ -1,6 +1,7 @@
 // What public manifests met: each has the value that Kubernetes gives it.
 #include <ctime>
 
+#include "base/input/file.h"
 #include "base/input/yaml.h"
 #include "embedded/apiserver/api/api_testing.h"
 

@@ -1,5 +1,6 @@
 #include "embedded/apiserver/http/http_handler.h"
 
+#include "base/text.h"
 #include "client/fenced_client.h"
 #include "embedded/apiserver/api/epoch_gate.h"
 #include "embedded/apiserver/http/http_handler_impl.h"
@@ -48,11 +49,7 @@ base::Result<FieldValidation> FieldValidationOf(const std::string& method, const
 }
 
 // Header names are in lower case here.
-std::string EpochHeader() {
-  std::string name = client::kEpochHeader;
-  for (char& letter : name) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  return name;
-}
+std::string EpochHeader() { return base::Lower(client::kEpochHeader); }
 
 // What query and headers ask of the call.
 Status ReadOptions(const Exchange& exchange, Call& call) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/input/ascii.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "embedded/apiserver/access/authentication.h"
 #include "embedded/apiserver/requests/http_error.h"
 

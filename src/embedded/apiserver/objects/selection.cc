@@ -1,6 +1,6 @@
 #include "embedded/apiserver/objects/selection.h"
 
-#include "base/split.h"
+#include "base/text.h"
 #include "embedded/apiserver/requests/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {

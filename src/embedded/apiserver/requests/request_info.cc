@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/input/ascii.h"
 #include "base/json.h"
 #include "base/parse_number.h"
-#include "base/split.h"
+#include "base/text.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {

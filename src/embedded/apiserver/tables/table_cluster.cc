@@ -1,4 +1,5 @@
 // Rows of nodes, services, configuration, events and the like.
+#include "base/text.h"
 #include "embedded/apiserver/tables/table_columns.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -74,8 +75,7 @@ JsonArray EventCells(const Json& event, base::Time now) {
     last = AgeText(event, {"series", "lastObservedTime"}, now);
   }
   const std::string_view kind = base::FindString(event, {"involvedObject", "kind"});
-  std::string target;
-  for (const char letter : kind) target += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  std::string target = base::Lower(kind);
   const std::string_view target_name = base::FindString(event, {"involvedObject", "name"});
   if (!target_name.empty()) target += (target.empty() ? "" : "/") + std::string(target_name);
   const auto first_of = [&](std::string_view field, std::string_view other) {
@@ -157,8 +157,7 @@ JsonArray RevisionCells(const Json& object, base::Time now) {
     if (!base::FindBool(owner, {"controller"})) continue;
     std::string group, version;
     kube::SplitApiVersion(base::FindString(owner, {"apiVersion"}), group, version);
-    for (const char letter : base::FindString(owner, {"kind"}))
-      controller += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    controller += base::Lower(base::FindString(owner, {"kind"}));
     controller += (group.empty() ? "" : "." + group) + "/" + std::string(base::FindString(owner, {"name"}));
   }
   return {NameCell(object), Json(Or(controller, kNone)), Json(base::FindInt(object, {"revision"})), AgeCell(object, now)};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -44,10 +45,9 @@ Schedule CheckFreshness(const FleetObjects& objects) {
 }
 
 MemberReading::Server ReadServer(const Json& json) {
-  std::string mode(FindString(json, {"mode"}));
-  std::ranges::transform(mode, mode.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return {.id = FindInt(json, {"id"}), .mode = std::move(mode), .synced = base::FindBool(json, {"synced"}, true)};
+  return {.id = FindInt(json, {"id"}),
+          .mode = base::Lower(FindString(json, {"mode"})),
+          .synced = base::FindBool(json, {"synced"}, true)};
 }
 
 void ReadMemberStatus(const Json* status, MemberReading& member) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "controllers/rollout/budget.h"
 #include "controllers/rollout/zookeeper/spec/desired_servers.h"
 #include "controllers/rollout/zookeeper/spec/server_names.h"
@@ -269,10 +270,8 @@ class SpecReader {
 std::string CheckRecoveryName(std::string_view name) {
   constexpr std::string_view kOthers = "-_.:+";
   if (name.empty() || name.size() > kLabelMax) return fmt::format("not a name of 1 to {} characters", kLabelMax);
-  const bool plain = std::ranges::all_of(name, [&](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kOthers.find(static_cast<char>(c)) != kOthers.npos;
-  });
+  const bool plain =
+      std::ranges::all_of(name, [&](char c) { return base::IsAlphanumeric(c) || kOthers.find(c) != kOthers.npos; });
   return plain ? "" : fmt::format("letters, digits and {} only", kOthers);
 }
 

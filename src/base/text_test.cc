@@ -1,18 +1,18 @@
-#include "base/input/ascii.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base::ascii_test {
+namespace evenkeel::base::text_test {
 namespace {
 
-TEST(AsciiTest, OnlyLettersOfAsciiBecomeLower) {
+TEST(TextTest, OnlyLettersOfAsciiBecomeLower) {
   EXPECT_EQ(Lower("AZaz09@[`{"), "azaz09@[`{");
   EXPECT_EQ(Lower("\xC3\x84\xC0"), "\xC3\x84\xC0") << "bytes of other characters, and of none";
   EXPECT_EQ(Lower(std::string_view("A\0B", 3)), std::string_view("a\0b", 3));
   EXPECT_EQ(Lower(""), "");
 }
 
-TEST(AsciiTest, OnlyBlanksAtTheEndsGo) {
+TEST(TextTest, OnlyBlanksAtTheEndsGo) {
   EXPECT_EQ(Trimmed(" \t\r\na b\n "), "a b");
   EXPECT_EQ(Trimmed("a"), "a");
   EXPECT_EQ(Trimmed(" \n"), "");
@@ -21,5 +21,15 @@ TEST(AsciiTest, OnlyBlanksAtTheEndsGo) {
   EXPECT_EQ(Trimmed("\v a"), "\v a");
 }
 
+using Parts = std::vector<std::string_view>;
+
+TEST(TextTest, EmptyPartsArePartsAndNoWords) {
+  EXPECT_EQ(Split("a,b", ','), (Parts{"a", "b"}));
+  EXPECT_EQ(Split(",a,,b,", ','), (Parts{"", "a", "", "b", ""}));
+  EXPECT_EQ(Split("", ','), Parts{""});
+  EXPECT_EQ(SplitWords("  a b ", ' '), (Parts{"a", "b"}));
+  EXPECT_EQ(SplitWords("", ' '), Parts{});
+}
+
 }  // namespace
-}  // namespace evenkeel::base::ascii_test
+}  // namespace evenkeel::base::text_test
