@@ -23,27 +23,15 @@ add_link_options(-Wl,--as-needed)
 # Paths in messages and in debug information begin at the checkout.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 reports these wrongly inside the standard library and Boost once it inlines; -fpch-preprocess is for ccache.
-  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
-                      -Wno-free-nonheap-object -Wno-dangling-pointer -fpch-preprocess)
-  # It takes every .cc file of a batch for a header, where a member of an unnamed namespace's type would be a mistake.
-  add_compile_options(-Wno-subobject-linkage)
-else()
-  # clang reports what the standard library's own std::stable_sort calls.
-  add_compile_options(-Wno-deprecated-declarations)
-  # A precompiled header brings its templates' instances along. That it names no times lets ccache know it again.
-  set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
-  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
-endif()
+# clang reports what the standard library's own std::stable_sort calls.
+add_compile_options(-Wno-deprecated-declarations)
+# A precompiled header brings its templates' instances along. That it names no times lets ccache know it again.
+set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
+add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 # Users' programs carry no debug information: nobody reads it there, and it costs a tenth of the build.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
-# Tests take less time than to compile them optimised, but for those under ThreadSanitizer, which run many threads.
-if(EVENKEEL_SANITIZE MATCHES "thread")
-  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
-else()
-  set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
-endif()
+# Tests take less time than to compile them optimised.
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(EVENKEEL_SANITIZE)

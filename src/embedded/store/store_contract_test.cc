@@ -39,9 +39,6 @@ class EtcdProcess {
   }
   /// Why the tests on etcd cannot run here; empty when they can.
   static std::string Missing() {
-#ifdef __SANITIZE_THREAD__
-    return "the gRPC library is not instrumented: under ThreadSanitizer every hand-over through it looks like a race";
-#endif
     return Binary().empty() ? "no etcd binary: install the package etcd-server to run the contract on it" : "";
   }
   static std::string Binary() {
@@ -544,9 +541,6 @@ INSTANTIATE_TEST_SUITE_P(Bodies, StoreContractTest, ::testing::Values("memory", 
                          [](const auto& body) { return body.param; });
 
 TEST(EtcdStoreTest, SaysWhatIsWrongWithAnEndpoint) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << EtcdProcess::Missing();
-#endif
   EtcdOptions options;
   options.open_timeout = 300ms;
   EXPECT_EQ(OpenEtcdStore({}, options).error().code(), Code::kBadRequest);
