@@ -99,14 +99,13 @@ TEST(AdoptionTest, AStatusThatIsEmptiedIsMadeOutAgainFromWhatRuns) {
 TEST(AdoptionTest, AStatusThatIsEmptiedAnywhereInARolloutIsMadeOutAgainFromWhatRuns) {
   const std::string four = "m1:2 m2:1 m3:1";
   for (const std::string& to : {Spec(kThree, kNewer), Spec(four), Spec("m1:1 m2:1 m4:1")}) {
+    FakeFleet begun(Spec(kThree));
+    begun.Settle();
+    begun.SetSpec(to);
     for (int steps = 1; steps <= 24; ++steps) {
-      FakeFleet fleet(Spec(kThree));
-      fleet.Settle();
-      fleet.SetSpec(to);
-      for (int i = 0; i < steps; ++i) {
-        fleet.Tick();
-        fleet.Work();
-      }
+      begun.Tick();
+      begun.Work();
+      FakeFleet fleet = begun;
       Forget(fleet);
       fleet.Settle();
       EXPECT_EQ(fleet.Servers().size(), to == Spec(four) ? 4u : 3u) << steps << " " << to;
