@@ -117,10 +117,12 @@ class GrowAndShrinkTest(unittest.TestCase):
 class FaultsTest(unittest.TestCase):
     """What goes wrong: no more machines, sick nodes, a dead controller."""
 
+    UNNEEDED_SECONDS = 120
+
     @classmethod
     def setUpClass(cls):
         # A group that has failed once is to be backed off in the last test, too.
-        flags = [*FLAGS, "--scale-down-unneeded-time=120s", "--expander=priority,least-waste", "--initial-node-group-backoff-duration=30m"]
+        flags = [*FLAGS, f"--scale-down-unneeded-time={cls.UNNEEDED_SECONDS}s", "--expander=priority,least-waste", "--initial-node-group-backoff-duration=30m"]
         start_fleet(cls, flags, "--members", "2", "--replicas", "3", "--node-group-max", "0")
 
     def test_1_a_stock_out_falls_over_to_the_next_group(self):
@@ -134,14 +136,14 @@ class FaultsTest(unittest.TestCase):
         print(f"5 pods ready after {took:.1f} s, although the first group has had room for 2 only")
 
         # While a group is backed off, nodes that it may still get do not count: the other one has got nodes for all 5. The pods are on those
-        # that were ready first, and the others go: of the first group after 120 s.
+        # that were ready first. The others go.
         def settled():
             sizes = {name: (member.target(name), len(member.ready_nodes(name))) for name in ("cheap", "dear")}
             assert all(target == ready for target, ready in sizes.values()), sizes
             assert sum(target for target, _ in sizes.values()) == 5, sizes
             assert sizes["cheap"][0] <= 2, sizes
             return True
-        harness.eventually(settled, LONG + 120)
+        harness.eventually(settled, LONG + self.UNNEEDED_SECONDS)
         self.assertIn("status: Backoff", member.status_of_group("cheap"))
         self.assertNotIn("Backoff", member.status_of_group("dear"))
         self.assertTrue(any("cheap" in message and "OutOfResource" in message for message in member.events("ScaleUpFailed")),
